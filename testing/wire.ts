@@ -1,6 +1,6 @@
 // A raw client typed from the message declarations: one connection with or without TLS, pipelined requests, and answers
-// matched by their correlation ids. It knows nothing of metadata, retries or groups, so a test decides every byte that it
-// sends.
+// matched by their correlation ids. It knows nothing of metadata, retries or groups, so a test decides every byte that
+// it sends.
 
 import { connect as connectSocket, type Socket } from 'node:net'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'

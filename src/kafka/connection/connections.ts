@@ -1,5 +1,5 @@
-// Manages the connections of all listeners: it accepts or refuses them, has them secured (handshake.ts), passes each its
-// bytes, counts them, and drains them. At DEBUG it logs each connection that opens, and each that closes with the
+// Manages the connections of all listeners: it accepts or refuses them, has them encrypted (handshake.ts), passes each
+// its bytes, counts them, and drains them. At DEBUG it logs each connection that opens, and each that closes with the
 // reason. A connection counts from the moment when it is accepted, before its TLS handshake.
 //
 // Two settings limit the number of all connections and the number from one address. A connection above a limit is
@@ -9,7 +9,6 @@
 // (KIP-612).
 
 import type { Socket } from 'node:net'
-import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import { usesSasl, usesTls } from '../../settings/endpoints.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -141,18 +140,14 @@ export function openConnections(rooms: ConnectionRooms): Connections {
     handshakes!.begin(accepted, {
       secured(socket, { name }) {
         if (name !== null && !usesSasl(listener.security)) certified(session, name)
-        serveSecured(session, socket, accepted)
+        readSecuredThrough(buffer, socket, bytes => connection.read(bytes))
+        const connection = serve(session, new Transport(socket, accepted))
       },
       failed(failure) {
         if (failure !== null) complain(failure, session)
         forget(session, failure?.reason ?? 'client closed')
       },
     })
-  }
-
-  function serveSecured(session: Session, socket: TLSSocket, accepted: Socket): void {
-    const connection = serve(session, new Transport(socket, accepted))
-    readSecuredThrough(buffer, socket, bytes => connection.read(bytes))
   }
 
   function serve(session: Session, transport: Transport): Connection {

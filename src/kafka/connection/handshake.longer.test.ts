@@ -33,7 +33,8 @@ import { SettingsError, testSettings, type Values } from '../../settings/setting
 import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
 import { LOOK_MS, openServerCertificate } from '../../tls/server-certificate.ts'
-import { openHandshakes } from './handshake.ts'
+import { type ClientCertificate, type HandshakeFailure, openHandshakes } from './handshake.ts'
+import { Transport } from './transport.ts'
 
 interface TlsGround extends Ground {
   readonly authority: Authority
@@ -241,46 +242,101 @@ test('on a listener without SASL the distinguished name of the certificate is th
   }
 })
 
-test('a certificate that no authority has signed is accepted if it is pinned, and gives no name', {
-  skip: noOpenssl,
-}, async t => {
-  const [authority, pinned, other] = [await makeAuthority(t), await makeAuthority(t), await makeAuthority(t)]
+/** Makes handshakes without a broker behind them. `secured` gets each encrypted socket, and the one below it. */
+async function startHandshakes(
+  t: TestContext,
+  authority: Authority,
+  told: {
+    secured(socket: TLSSocket, client: ClientCertificate, accepted: Socket): void
+    failed?(failure: HandshakeFailure | null): void
+  },
+  more: Partial<Values> = {},
+  acceptsPeer: (fingerprint256: string) => boolean = () => false,
+) {
   const served = authority.issue({ usage: 'serverAuth' })
-  const settings = testSettings({
-    'broker.tls': true,
-    'broker.cert-file': served.certificateFile,
-    'broker.key-file': served.keyFile,
-    ...mtls(authority),
-  })
+  const files = { 'broker.cert-file': served.certificateFile, 'broker.key-file': served.keyFile }
+  const settings = testSettings({ 'broker.tls': true, ...files, ...more })
   const logger = createLogger({ clock: systemClock, write: () => {}, format: 'plain', levels: new Map() })
   const rooms = { settings, clock: systemClock, logger, metrics: createMetrics() }
   const certificate = (await openServerCertificate('broker', rooms))!
   t.after(() => certificate.close())
-  const asked: string[] = []
+  const handshakes = openHandshakes({ ...rooms, certificate, acceptsPeer })
+  const server = createServer({ pauseOnConnect: true }, accepted => {
+    const secured = (socket: TLSSocket, client: ClientCertificate) => told.secured(socket, client, accepted)
+    handshakes.begin(accepted, { secured, failed: told.failed ?? (() => {}) })
+  }).listen(0, '127.0.0.1')
+  t.after(() => void server.close())
+  await once(server, 'listening')
+  return { handshakes, port: (server.address() as AddressInfo).port }
+}
+
+test('a certificate that no authority has signed is accepted if it is pinned, and gives no name', {
+  skip: noOpenssl,
+}, async t => {
+  const [authority, pinned, other] = [await makeAuthority(t), await makeAuthority(t), await makeAuthority(t)]
   const fingerprint = new X509Certificate(await readFile(pinned.certificateFile)).fingerprint256
+  const asked: string[] = []
   const acceptsPeer = (shown: string) => {
     asked.push(shown)
     return shown === fingerprint
   }
-  const handshakes = openHandshakes({ ...rooms, certificate, acceptsPeer })
-  const ended: (string | null)[] = []
-  const server = createServer({ pauseOnConnect: true }, accepted =>
-    handshakes.begin(accepted, {
-      secured(socket, { name }) {
-        ended.push(`accepted as ${name}`)
-        socket.on('error', () => {}).end()
-      },
-      failed: failure => void ended.push(failure?.reason ?? null),
-    }),
-  ).listen(0, '127.0.0.1')
-  t.after(() => void server.close())
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  for (const shown of [pinned, other, authority.issue({ subject: '/CN=alice' })])
-    await answerTo(port, await pairOf(shown))
+  const ended: unknown[] = []
+  const told = {
+    secured(socket: TLSSocket, { name }: ClientCertificate) {
+      ended.push(`accepted as ${name}`)
+      socket.on('error', () => {}).end()
+    },
+    failed: (failure: HandshakeFailure | null) => void ended.push(failure?.reason),
+  }
+  const { port, handshakes } = await startHandshakes(t, authority, told, mtls(authority), acceptsPeer)
+  for (const shown of [pinned, other, authority.issue()]) await answerTo(port, await pairOf(shown))
   assert.deepEqual(ended, ['accepted as null', 'client-certificate', 'accepted as CN=alice'])
-  assert.equal(asked.length, 2)
+  assert.equal(asked.length, 2, 'an authority needs no pin')
   assert.equal(handshakes.size, 0)
+})
+
+test('a transport counts the encrypted bytes that the network has taken, and exports the key of the client', {
+  skip: noOpenssl,
+}, async t => {
+  const made = Promise.withResolvers<Transport>()
+  const { port } = await startHandshakes(t, await makeAuthority(t), {
+    secured: (socket, _, accepted) => made.resolve(new Transport(socket, accepted)),
+  })
+  const client = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
+  t.after(() => void client.destroy())
+  await once(client, 'secureConnect')
+  const transport = await made.promise
+  assert.deepEqual(
+    Buffer.from(transport.exportKey('LABEL')!),
+    client.exportKeyingMaterial(32, 'LABEL', Buffer.alloc(0)),
+  )
+  assert.equal(transport.exportKey('LABEL')!.length, 32)
+  assert.notDeepEqual(transport.exportKey('LABEL'), transport.exportKey('OTHER'))
+  client.pause()
+  const size = 20_000_000
+  const handshakeBytes = transport.takenBytes
+  let isTaken = false
+  transport.write([Buffer.alloc(size / 2), Buffer.alloc(size / 2)], () => {
+    isTaken = true
+  })
+  assert.equal(transport.isBehind, true)
+  let before = -1
+  await eventually('the network takes no more', async () => {
+    const last = before
+    before = transport.takenBytes
+    await new Promise(resolve => setTimeout(resolve, 50))
+    return before === last
+  })
+  assert.ok(transport.takenBytes > handshakeBytes && transport.takenBytes < size, `${transport.takenBytes} bytes`)
+  assert.equal(isTaken, false)
+  client.on('data', () => {})
+  client.resume()
+  await eventually('all is taken', () => isTaken)
+  const encrypted = transport.takenBytes - handshakeBytes
+  assert.ok(encrypted > size && encrypted < size * 1.01, `${encrypted} bytes`)
+  assert.equal(transport.isBehind, false)
+  transport.destroy()
+  assert.equal(transport.exportKey('LABEL'), null)
 })
 
 test('half-open handshakes count against the limits, hold little memory, and are closed at the timeout', {
@@ -307,7 +363,7 @@ test('half-open handshakes count against the limits, hold little memory, and are
     'it is one too many',
   )
   assert.equal(await ground.failures('connection', 'max-connections-per-address'), 1)
-  await Promise.all(sockets.map(socket => socket.destroyed || once(socket, 'close')))
+  for (const socket of sockets) if (!socket.destroyed) await once(socket, 'close')
   assert.ok(performance.now() - startedAtMs >= 1500)
   assert.equal(await ground.failures('connection', 'tls-handshake-timeout'), count)
   assert.match(ground.log(), /the TLS handshake was not complete after 1500 ms/)
@@ -358,6 +414,27 @@ test('large records go in, and large answers out to a reader that stops, and not
   }
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
   assert.equal(await ground.sample('svc_broker_backpressure_connections'), 0)
+})
+
+test('a connection that is made while no connection is read is not read either', { skip: noOpenssl }, async t => {
+  const budget = 500_000
+  const ground = await start(t, {
+    'broker.global-max-pending-bytes': budget,
+    'broker.global-resume-pending-bytes': budget / 2,
+  })
+  const [plain, watcher] = [await ground.connect(), await ground.connect()]
+  await watcher.send(apiVersions, 0, {})
+  const release = ground.store.faults.hold('append')
+  const first = Array.from({ length: 6 }, () => produceTo(plain, batchOf([Buffer.alloc(budget / 5)])))
+  const pending = () => ground.sample('svc_broker_pending_bytes')
+  await eventually('all are suspended', async () => (await pending()) > budget)
+  const wire = await ground.join()
+  const others = Array.from({ length: 50 }, () => produceTo(wire, batchOf([Buffer.alloc(budget / 5)])))
+  for (let i = 0; i < 50; i++) await new Promise(resolve => setImmediate(resolve))
+  assert.ok((await pending()) < 1.5 * budget, `${await pending()} bytes`)
+  release()
+  await Promise.all([...first, ...others])
+  await eventually('nothing is pending', async () => (await pending()) === 0)
 })
 
 test('if a client leaves in the middle of its answers, or half-closes, nothing stays counted', {

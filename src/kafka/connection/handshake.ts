@@ -33,7 +33,10 @@ export interface HandshakeTold {
 
 /** The certificate that a client has shown. */
 export interface ClientCertificate {
-  /** The distinguished name; null if no authority of the trust file has signed the certificate, or there is none. */
+  /**
+   * The distinguished name. Null if no authority of the trust file has signed the certificate, or if the client has
+   * shown no certificate.
+   */
   readonly name: string | null
 }
 
