@@ -147,6 +147,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
         if (failure !== null) complain(failure, session)
         forget(session, failure?.reason ?? 'client closed')
       },
+      flooded: failure => complain(failure, session),
     })
   }
 

@@ -21,6 +21,7 @@ import {
 } from '../../../testing/certificate.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../../testing/kafka.ts'
+import { hasProgram } from '../../../testing/programs.ts'
 import { connect, type Wire } from '../../../testing/wire.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { encodeRequest } from '../../protocol/codec.ts'
@@ -35,6 +36,7 @@ import { createMetrics } from '../../telemetry/metrics.ts'
 import { LOOK_MS, openServerCertificate } from '../../tls/server-certificate.ts'
 import { type ClientCertificate, type HandshakeFailure, openHandshakes } from './handshake.ts'
 import { Transport } from './transport.ts'
+import { LOOK_EVERY_MS } from './unasked-bytes.ts'
 
 interface TlsGround extends Ground {
   readonly authority: Authority
@@ -73,6 +75,12 @@ async function start(t: TestContext, more: Partial<Values> = {}, clock: Clock = 
       return wire
     },
   }
+}
+
+/** The files of the certificate, and the encrypted bytes of connections, are looked at all the time. */
+const hasty: Clock = {
+  ...systemClock,
+  timer: (delayMs, fn) => systemClock.timer([LOOK_MS, LOOK_EVERY_MS].includes(delayMs) ? 10 : delayMs, fn),
 }
 
 const mtls = (authority: Authority): Partial<Values> => ({
@@ -263,7 +271,7 @@ async function startHandshakes(
   const handshakes = openHandshakes({ ...rooms, certificate, acceptsPeer })
   const server = createServer({ pauseOnConnect: true }, accepted => {
     const secured = (socket: TLSSocket, client: ClientCertificate) => told.secured(socket, client, accepted)
-    handshakes.begin(accepted, { secured, failed: told.failed ?? (() => {}) })
+    handshakes.begin(accepted, { secured, failed: told.failed ?? (() => {}), flooded() {} })
   }).listen(0, '127.0.0.1')
   t.after(() => void server.close())
   await once(server, 'listening')
@@ -391,13 +399,41 @@ test('a client cannot renegotiate', { skip: noOpenssl }, async t => {
   await wire.send(apiVersions, 0, {})
 })
 
+const noPython: string | false = hasProgram('python3') ? false : 'SKIPPED python3: apt-get install python3'
+
+/** Asks for new keys again and again, and reads nothing. Prints the number of requests until the broker closes. */
+const ASK_FOR_KEYS = `
+import ctypes, ctypes.util, socket, sys
+ssl = ctypes.CDLL(ctypes.util.find_library('ssl'))
+for made in (ssl.TLS_client_method, ssl.SSL_CTX_new, ssl.SSL_new): made.restype = ctypes.c_void_p
+link = socket.create_connection(('127.0.0.1', int(sys.argv[1])))
+it = ctypes.c_void_p(ssl.SSL_new(ctypes.c_void_p(ssl.SSL_CTX_new(ctypes.c_void_p(ssl.TLS_client_method())))))
+ssl.SSL_set_fd(it, link.fileno())
+assert ssl.SSL_connect(it) == 1
+asked = 0
+while asked < 10_000_000 and ssl.SSL_key_update(it, 1) == 1 and ssl.SSL_do_handshake(it) == 1: asked += 1
+print(asked)
+`
+
+test('a client that asks for new keys without end, and takes no answer, is closed', {
+  skip: noOpenssl || noPython,
+}, async t => {
+  const ground = await start(t, {}, hasty)
+  const child = spawn('python3', ['-c', ASK_FOR_KEYS, String(ground.tlsPort)], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => void child.kill())
+  let asked = ''
+  child.stdout.on('data', chunk => (asked += chunk))
+  await once(child, 'close')
+  assert.ok(Number(asked) > 1000 && Number(asked) < 10_000_000, `${asked} requests`)
+  assert.equal(await ground.failures('connection', 'tls-flood'), 1)
+  await eventually('nothing is left', () => isEmpty(ground))
+})
+
 test('large records go in, and large answers out to a reader that stops, and nothing stays counted', {
   skip: noOpenssl,
 }, async t => {
-  const ground = await start(t, {
-    'broker.max-pending-bytes': 2_000_000,
-    'broker.resume-pending-bytes': 1_000_000,
-  })
+  const limits = { 'broker.max-pending-bytes': 2_000_000, 'broker.resume-pending-bytes': 1_000_000 }
+  const ground = await start(t, limits, hasty)
   const [wire, other] = [await ground.join(), await ground.join()]
   const size = 500_000
   for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(size, i)]))
@@ -414,6 +450,7 @@ test('large records go in, and large answers out to a reader that stops, and not
   }
   await eventually('nothing is pending', async () => (await ground.sample('svc_broker_pending_bytes')) === 0)
   assert.equal(await ground.sample('svc_broker_backpressure_connections'), 0)
+  assert.equal(await ground.failures('connection', 'tls-flood'), 0)
 })
 
 test('a connection that is made while no connection is read is not read either', { skip: noOpenssl }, async t => {
@@ -471,12 +508,6 @@ test('draining answers what is in flight over TLS, and ends a handshake in progr
   await wire.closed
   if (!half.destroyed) await once(half, 'close')
 })
-
-/** The files are checked all the time. */
-const hasty: Clock = {
-  ...systemClock,
-  timer: (delayMs, fn) => systemClock.timer(delayMs === LOOK_MS ? 10 : delayMs, fn),
-}
 
 test('changed files hold for new handshakes, bad ones change nothing, and open connections stay', {
   skip: noOpenssl,

@@ -15,11 +15,12 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { distinguishedName } from '../../tls/distinguished-name.ts'
 import type { ServerCertificate } from '../../tls/server-certificate.ts'
+import { watchUnaskedBytes } from './unasked-bytes.ts'
 
 export interface HandshakeFailure {
   /** Words for the metric of failures. */
   readonly operation: 'connection' | 'auth'
-  readonly reason: 'plaintext' | 'tls-handshake' | 'tls-handshake-timeout' | 'client-certificate'
+  readonly reason: 'plaintext' | 'tls-handshake' | 'tls-handshake-timeout' | 'client-certificate' | 'tls-flood'
   /** A sentence for the log. It has no byte that the client chose. */
   readonly message: string
 }
@@ -29,6 +30,8 @@ export interface HandshakeTold {
   secured(socket: TLSSocket, client: ClientCertificate): void
   /** The connection is closed. The failure is null if the client left, or if the broker ends. */
   failed(failure: HandshakeFailure | null): void
+  /** A connection that was secured is closed because of its TLS messages, such as endless requests for new keys. */
+  flooded(failure: HandshakeFailure): void
 }
 
 /** The certificate that a client has shown. */
@@ -77,6 +80,7 @@ export function openHandshakes({ settings, clock, certificate, acceptsPeer }: Ha
   const timeoutMs = Math.min(HANDSHAKE_MS, settings.get('broker.authentication-timeout'))
   const isCertificateRequired = settings.get('broker.client-auth-required')
   const inProgress = new Map<Socket, Handshake>()
+  const watch = watchUnaskedBytes(clock)
   // This server listens to no port. Handshakes are made for it, so that they share its context and its ticket keys. A
   // new context has new keys. So no session from before can be resumed when the certificate has changed.
   const server = createServer({
@@ -94,7 +98,13 @@ export function openHandshakes({ settings, clock, certificate, acceptsPeer }: Ha
     if ('reason' in judged) {
       socket.destroy()
       told.failed(judged)
-    } else told.secured(socket, judged)
+      return
+    }
+    watch(socket, () => {
+      told.flooded(FLOODED)
+      socket.destroy()
+    })
+    told.secured(socket, judged)
   })
 
   function take(socket: Socket): HandshakeTold | undefined {
@@ -167,6 +177,12 @@ function failureOf({ code = '', reason }: OpenSslError): HandshakeFailure | null
   // Errors of the socket: the client has closed or reset the connection.
   if (reason === undefined) return null
   return { operation: 'connection', reason: 'tls-handshake', message: `the TLS handshake has failed: ${reason}` }
+}
+
+const FLOODED: HandshakeFailure = {
+  operation: 'connection',
+  reason: 'tls-flood',
+  message: 'the client asks for new TLS keys again and again, and takes no answer',
 }
 
 function refusal(message: string): HandshakeFailure {
