@@ -145,7 +145,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       },
       failed(failure) {
         if (failure !== null) complain(failure, session)
-        forget(session, failure?.reason ?? 'client closed')
+        forget(session, failure?.reason ?? 'closed in its TLS handshake')
       },
       flooded: failure => complain(failure, session),
     })

@@ -129,8 +129,8 @@ export function openHandshakes({ settings, clock, certificate, acceptsPeer }: Ha
         : refusal(`the certificate of the client is refused: ${sentenceOf(String(socket.authorizationError))}`)
     try {
       return { name: distinguishedName(shown.raw) }
-    } catch {
-      return refusal('the name in the certificate of the client cannot be read')
+    } catch (error) {
+      return refusal(`the name in the certificate of the client cannot be read: ${(error as Error).message}`)
     }
   }
 

@@ -1,6 +1,6 @@
 // Closes encrypted connections whose clients make OpenSSL write and take nothing. A client may ask for new keys at any
-// time (RFC 8446, 4.6.3), and OpenSSL answers each request at once, into memory that has no bound and that the admission
-// does not see. No Kafka byte passes, so no other limit would end this soon. Node reports none of it.
+// time (RFC 8446, 4.6.3), and OpenSSL answers each request at once, into memory that has no bound and that the
+// admission does not see. No Kafka byte passes, so no other limit would end this soon. Node reports none of it.
 
 import type { TLSSocket } from 'node:tls'
 import type { Clock, Timer } from '../../base/clock.ts'
