@@ -36,7 +36,7 @@ import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { type Logs, openLogs } from './log/logs.ts'
 import { idleSwitches } from './settings/capabilities.ts'
-import { kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
+import { kafkaEndpoints, usesSasl, usesTls } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
@@ -48,6 +48,7 @@ import { startHistory } from './telemetry/history.ts'
 import { createLogger, type Logger, writeToStandardOutput } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { watchRuntime } from './telemetry/runtime-metrics.ts'
+import type { ServerCertificate } from './tls/server-certificate.ts'
 
 export interface BrokerOptions {
   readonly settings: Settings
@@ -123,6 +124,9 @@ const ORDER = startOrder<Given>()
     'the lag gauges',
     made => ({ lagGauges: publishLag(made) }),
     ({ lagGauges }) => lagGauges.close(),
+  )
+  .step('the certificate of the Kafka listeners', openKafkaCertificate, ({ kafkaCertificate }) =>
+    kafkaCertificate?.close(),
   )
   .step('the HTTP side', openHttpSide, ({ http }) => http === null || closeDoor(http))
   .step('the Kafka listeners', openListeners, ({ listeners }) => closeDoor(listeners))
@@ -382,18 +386,29 @@ function openDescriptors({ clock, logger }: Given) {
   return { descriptors: readDescriptors(), watch: watchDescriptors(clock, logger.named('broker')) }
 }
 
+interface Certified {
+  /** Null if no listener uses TLS. */
+  readonly kafkaCertificate: ServerCertificate | null
+}
+
+async function openKafkaCertificate(given: Given): Promise<Certified> {
+  if (!kafkaEndpoints(given.settings).some(({ security }) => usesTls(security))) return { kafkaCertificate: null }
+  const { openServerCertificate } = await import('./tls/server-certificate.ts')
+  return { kafkaCertificate: await openServerCertificate('broker', given) }
+}
+
 /** The lower rooms, in the form that both doors use. */
 type LowerRooms = Rooms & Omit<HttpRooms, OfHttp>
 
 async function openHttpSide(
-  made: Given & LowerRooms & ReturnType<typeof watchProcess>,
+  made: Given & LowerRooms & ReturnType<typeof watchProcess> & Certified,
 ): Promise<{ readonly http: HttpServer | null }> {
   const { httpParts, httpOverrides, up } = made
   if (httpParts === null) return { http: null }
   return { http: await openHttp(await httpParts, { ...made, isUp: () => up.value === 1 }, httpOverrides) }
 }
 
-async function openListeners(made: Given & LowerRooms): Promise<{ readonly listeners: KafkaListeners }> {
+async function openListeners(made: Given & LowerRooms & Certified): Promise<{ readonly listeners: KafkaListeners }> {
   const { settings } = made
   if (!settings.get('broker.enabled')) return { listeners: NO_LISTENERS }
   const dispatch = createDispatch(handlers, made, made.draining.signal)
@@ -401,7 +416,7 @@ async function openListeners(made: Given & LowerRooms): Promise<{ readonly liste
     maxBytes: settings.get('broker.global-max-pending-bytes'),
     resumeBytes: settings.get('broker.global-resume-pending-bytes'),
   })
-  return { listeners: await listen({ ...made, dispatch, admission }) }
+  return { listeners: await listen({ ...made, dispatch, admission, certificate: made.kafkaCertificate }) }
 }
 
 const NO_LISTENERS: KafkaListeners = Object.freeze({ bound: [], drain: async () => {}, destroy() {} })
@@ -532,7 +547,7 @@ function loadHttp() {
 
 async function openHttp(
   [{ serveHttp }, { HTTP_LIMITS }, { openFaces }, { openServerCertificate }]: Awaited<ReturnType<typeof loadHttp>>,
-  rooms: Omit<HttpRooms, OfHttp> & Pick<HealthRooms, 'isUp'>,
+  rooms: Omit<HttpRooms, OfHttp> & Pick<HealthRooms, 'isUp'> & Certified,
   { routes, faces = [], limits = {}, hashParameters }: HttpOverrides = {},
 ): Promise<HttpServer> {
   const certificate = await openServerCertificate('server', rooms)
@@ -541,7 +556,10 @@ async function openHttp(
     accounts,
     singleSignOn: await openSso(rooms, accounts),
     recordReaders: new RecordReaders(),
-    health: createHealth({ ...rooms, certificates: () => (certificate === null ? [] : [certificate.state]) }),
+    health: createHealth({
+      ...rooms,
+      certificates: () => [rooms.kafkaCertificate, certificate].flatMap(found => found?.state ?? []),
+    }),
     build: openBuild(),
   }
   const all = { ...rooms, ...own }

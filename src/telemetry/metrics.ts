@@ -245,6 +245,11 @@ const table = Object.freeze({
   'svc.storage.archive.lag.segments': gauge([], 'Sealed segments that wait for their offload.', REMOTE),
   'svc.storage.archive.lag.bytes': gauge([], 'Bytes that wait for their offload.', REMOTE),
   'svc.storage.archive.lag.age_seconds': gauge([], 'Age of the oldest segment that waits for its offload.', REMOTE),
+  'svc.tls.certificate_expiry_seconds': gauge(
+    ['port'],
+    'Seconds until the certificate of a TLS port expires, negative after that; port is broker for the Kafka listeners, and server for the admin API.',
+    OURS,
+  ),
   'svc.cluster.brokers': gauge([], 'Brokers on this store that are alive, including this one.', OURS),
   'svc.cluster.confirmed': gauge([], '1 while the other brokers certainly know that this one is alive.', OURS),
   'svc.cluster.leadership_changes': counter(
