@@ -14,6 +14,7 @@ import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { startOrder } from './base/start-order.ts'
 import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
+import { presentCertificate } from './cluster/trust.ts'
 import { type ClientQuotas, openClientQuotas } from './coordinator/client-quotas.ts'
 import { type Coordination, type Groups, openGroups } from './coordinator/groups.ts'
 import { committedBounds } from './coordinator/offsets/committed-bounds.ts'
@@ -28,7 +29,7 @@ import { createDispatch } from './kafka/dispatch.ts'
 import type { Rooms } from './kafka/handler.ts'
 import { handlers } from './kafka/handlers/all.ts'
 import { type KafkaListeners, listen } from './kafka/listener.ts'
-import { openPeers } from './kafka/peers.ts'
+import { openPeers, type PeersRooms } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { type Logs, openLogs } from './log/logs.ts'
@@ -44,6 +45,7 @@ import { startHistory } from './telemetry/history.ts'
 import { createLogger, type Logger, writeToStandardOutput } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { watchRuntime } from './telemetry/runtime-metrics.ts'
+import type { ServerCertificate } from './tls/server-certificate.ts'
 
 export interface BrokerOptions {
   readonly settings: Settings
@@ -108,6 +110,7 @@ const ORDER = startOrder<Given>()
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
   .step('the quotas', openQuotas)
   .step('the rules of clients', async made => ({ acls: await openAclKeeper(made) }))
+  .step('the certificate of the Kafka listeners', openCertificate, ({ certificate }) => certificate?.close())
   .step('the connections to other brokers', openOthers, ({ peers }) => peers.close())
   .step('the watch of descriptors', openDescriptors, ({ watch }) => watch.close())
   .step(
@@ -356,8 +359,18 @@ async function openQuotas({ store, clock, random, unreadable }: Given & { readon
   return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
 }
 
-function openOthers({ cluster, clock }: Given & { readonly cluster: Cluster }) {
-  return { peers: openPeers({ cluster, clock }) }
+async function openCertificate(
+  made: Given & { readonly cluster: Cluster },
+): Promise<{ readonly certificate: ServerCertificate | null }> {
+  if (!made.settings.get('broker.tls')) return { certificate: null }
+  const { openServerCertificate } = await import('./tls/server-certificate.ts')
+  const certificate = await openServerCertificate('broker', made)
+  if (certificate !== null) presentCertificate(made.cluster, certificate, made.clock)
+  return { certificate }
+}
+
+function openOthers(made: PeersRooms) {
+  return { peers: openPeers(made) }
 }
 
 function openDescriptors({ clock, logger }: Given) {

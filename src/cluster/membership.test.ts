@@ -5,11 +5,13 @@ import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-st
 import { seededRandom } from '../base/random.ts'
 import { UnreadableDocument } from '../store/store.ts'
 import { createLogger } from '../telemetry/logger.ts'
-import { type BrokerInfo, brokerOf } from './broker-record.ts'
+import { type BrokerInfo, brokerOf, type Endpoint } from './broker-record.ts'
 import { BrokerIdHeld, joinCluster, type Membership } from './membership.ts'
 
 const EXPIRY_MS = 5_000
 const TICK_MS = EXPIRY_MS / 10
+
+const endpoint = (port: number): Endpoint => ({ name: 'PLAINTEXT', host: '127.0.0.1', port, security: 'plaintext' })
 
 interface Member extends Membership {
   readonly store: MemoryStore
@@ -43,7 +45,7 @@ function open(t: TestContext) {
       lost: error => (lost = error),
     })
     t.after(() => membership.close())
-    const announced = membership.announce([{ name: 'PLAINTEXT', host: '127.0.0.1', port }])
+    const announced = membership.announce([endpoint(port)])
     await clock.settle()
     await announced
     const member = Object.create(membership, Object.getOwnPropertyDescriptors(membership))
@@ -92,7 +94,7 @@ test('a broker that announces itself while a sign of life is under way is seen b
   t.after(() => membership.close())
   const release = store.faults.hold('commit')
   await clock.advance(TICK_MS)
-  const announced = membership.announce([{ name: 'PLAINTEXT', host: '127.0.0.1', port: 9094 }])
+  const announced = membership.announce([endpoint(9094)])
   release()
   await clock.settle()
   await clock.advance(2 * TICK_MS)

@@ -14,7 +14,7 @@ import { fullKey, type Settings, SettingsError } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 
 /** The port, as the start of its settings: `svc.server.tls`, `svc.server.cert-file` … */
-export type TlsPort = 'server'
+export type TlsPort = 'server' | 'broker'
 
 /** For health: the certificate that clients see, and the latest failure to replace it. */
 export interface CertificateState {
@@ -29,9 +29,16 @@ export interface CertificateState {
 export interface ServerCertificate {
   /** Options for tls.createServer and server.setSecureContext: TLS 1.2 and 1.3 with the pair in use. */
   readonly secureOptions: SecureContextOptions
+  /** The port's own certificate, without its chain. */
+  readonly leaf: X509Certificate
   readonly state: CertificateState
   /** Calls `changed` with the options of each new pair that replaces the one in use. */
   watch(changed: (secureOptions: SecureContextOptions) => void): void
+  /**
+   * Calls `prepare` with the certificate of each new pair before the pair is in use, and uses it when the promise
+   * resolves. `prepare` must not reject.
+   */
+  beforeUse(prepare: (leaf: X509Certificate) => Promise<void>): void
   close(): void
 }
 
@@ -87,6 +94,7 @@ export async function openServerCertificate(
   /** The error that the last read found, and whether it was logged. */
   let objection: string | null = null
   let isSaid = false
+  const preparing: ((leaf: X509Certificate) => Promise<void>)[] = []
   const changes: ((secureOptions: SecureContextOptions) => void)[] = []
   let timer: Timer | null = null
   let isClosed = false
@@ -97,7 +105,10 @@ export async function openServerCertificate(
       if (isClosed) return
       const isSame = found.cert.equals(files.cert) && found.key.equals(files.key)
       if (!isSame) {
-        pair = checkPair(settings, port, found)
+        const next = checkPair(settings, port, found)
+        for (const prepare of preparing) await prepare(next.leaf)
+        if (isClosed) return
+        pair = next
         files = found
         for (const changed of changes) changed(pair.secureOptions)
         log.info('the certificate was replaced', { port, ...shown(pair.leaf) })
@@ -128,11 +139,15 @@ export async function openServerCertificate(
     get secureOptions() {
       return pair.secureOptions
     },
+    get leaf() {
+      return pair.leaf
+    },
     get state() {
       const { subject, validFromDate: validFrom, validToDate: validTo } = pair.leaf
       return { port, subject, validFrom, validTo, failure: isSaid ? objection : null }
     },
     watch: changed => void changes.push(changed),
+    beforeUse: prepare => void preparing.push(prepare),
     close() {
       isClosed = true
       timer?.cancel()
