@@ -34,6 +34,7 @@ import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { type Logs, openLogs } from './log/logs.ts'
 import { idleSwitches } from './settings/capabilities.ts'
+import { kafkaEndpoints, usesTls } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
@@ -110,7 +111,9 @@ const ORDER = startOrder<Given>()
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
   .step('the quotas', openQuotas)
   .step('the rules of clients', async made => ({ acls: await openAclKeeper(made) }))
-  .step('the certificate of the Kafka listeners', openCertificate, ({ certificate }) => certificate?.close())
+  .step('the certificate of the Kafka listeners', openKafkaCertificate, ({ kafkaCertificate }) =>
+    kafkaCertificate?.close(),
+  )
   .step('the connections to other brokers', openOthers, ({ peers }) => peers.close())
   .step('the watch of descriptors', openDescriptors, ({ watch }) => watch.close())
   .step(
@@ -359,18 +362,21 @@ async function openQuotas({ store, clock, random, unreadable }: Given & { readon
   return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
 }
 
-async function openCertificate(
-  made: Given & { readonly cluster: Cluster },
-): Promise<{ readonly certificate: ServerCertificate | null }> {
-  if (!made.settings.get('broker.tls')) return { certificate: null }
-  const { openServerCertificate } = await import('./tls/server-certificate.ts')
-  const certificate = await openServerCertificate('broker', made)
-  if (certificate !== null) presentCertificate(made.cluster, certificate, made.clock)
-  return { certificate }
+interface Certified {
+  /** Null if no listener uses TLS. */
+  readonly kafkaCertificate: ServerCertificate | null
 }
 
-function openOthers(made: PeersRooms) {
-  return { peers: openPeers(made) }
+async function openKafkaCertificate(made: Given & { readonly cluster: Cluster }): Promise<Certified> {
+  if (!kafkaEndpoints(made.settings).some(({ security }) => usesTls(security))) return { kafkaCertificate: null }
+  const { openServerCertificate } = await import('./tls/server-certificate.ts')
+  const kafkaCertificate = await openServerCertificate('broker', made)
+  if (kafkaCertificate !== null) presentCertificate(made.cluster, kafkaCertificate, made.clock)
+  return { kafkaCertificate }
+}
+
+function openOthers(made: Omit<PeersRooms, 'certificate'> & Certified) {
+  return { peers: openPeers({ ...made, certificate: made.kafkaCertificate }) }
 }
 
 function openDescriptors({ clock, logger }: Given) {

@@ -7,7 +7,7 @@ import type { Endpoint } from '../cluster/broker-record.ts'
 import { fingerprintOf } from '../cluster/trust.ts'
 import type { ServerCertificate } from '../tls/server-certificate.ts'
 
-/** `pinned` are certificates in base64 of DER. Throws if there is none, or if one cannot be read. */
+/** `pinned` are certificates in base64 of DER. Throws if the list is empty, or if one cannot be read. */
 export function connectPinned(
   { host, port }: Endpoint,
   pinned: readonly string[],
@@ -46,7 +46,7 @@ class NotPinned extends Error {
 
 const OTHER = 'presents another certificate than the one in its record in the store'
 
-/** What another broker does wrong, by the code of the error of the TLS connection. */
+/** By the code of the error of a TLS connection: the end of a sentence about the other broker. */
 const PHRASES: Readonly<Record<string, string>> = {
   NOT_PINNED: OTHER,
   DEPTH_ZERO_SELF_SIGNED_CERT: OTHER,

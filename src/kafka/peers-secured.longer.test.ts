@@ -43,8 +43,9 @@ interface MemberOptions {
   /** By default the member makes one. */
   readonly certificate?: Certificate
   readonly demandsCertificate?: boolean
-  /** What the server really presents and how it authenticates; by default what the record says. */
+  /** The pair that the server uses; by default the one of its record. */
   readonly presents?: SecureContextOptions
+  /** The mechanism that the server uses; by default the one of brokers. With null it takes none. */
   readonly mechanismOf?: (member: Omit<Member, 'peers'>) => { begin: Begin } | null
   /** Replaces the server's port in the record. */
   readonly announcedPort?: number

@@ -71,7 +71,7 @@ for (const [name, bound] of [
     const step = await run(greeting, serve(bound))
     assert.ok(step.kind === 'success')
     assert.deepEqual(step.client, {
-      name: 'broker:1',
+      name: 'ketch-broker-1',
       tenant: null,
       groups: [],
       validUntilMs: null,

@@ -103,13 +103,13 @@ class ServerExchange implements SaslExchange {
     return {
       kind: 'success',
       token: proofOf(key, 'server', bytes, this.#challenge, bound),
-      // A username has no colon, so no user can have this name. Rights come from isBroker alone.
-      client: { name: `broker:${client.id}`, tenant: null, groups: [], validUntilMs: null, isBroker: true },
+      // A user may have the same name. That gives no rights: they come from isBroker alone.
+      client: { name: `ketch-broker-${client.id}`, tenant: null, groups: [], validUntilMs: null, isBroker: true },
     }
   }
 
   #refuse(why: string): Step {
-    const claimed = this.#hello === null ? null : `broker:${this.#hello.client.id}`
+    const claimed = this.#hello === null ? null : `ketch-broker-${this.#hello.client.id}`
     return { kind: 'failure', message: REFUSED, why, claimed }
   }
 }
