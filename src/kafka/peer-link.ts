@@ -8,7 +8,7 @@
 // Requests wait until the connection is ready. So if it fails earlier, they were certainly not sent.
 
 import { connect, type Socket } from 'node:net'
-import { TLSSocket } from 'node:tls'
+import type { TLSSocket } from 'node:tls'
 import { BROKER_MECHANISM, BrokerNotProven, EXPORTER_LABEL, greetBroker } from '../auth/sasl/broker-mechanism.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
@@ -24,7 +24,6 @@ import type { Api, RequestInput, ResponseOf } from '../protocol/schema.ts'
 import { usesSasl, usesTls } from '../settings/endpoints.ts'
 import type { Store } from '../store/store.ts'
 import type { ServerCertificate } from '../tls/server-certificate.ts'
-import { connectPinned, phraseOf } from './peer-tls.ts'
 
 /** The longest time of each step of an authentication. The requests that wait for it have their own, shorter limit. */
 const STEP_MS = 5_000
@@ -66,6 +65,7 @@ export class Link {
   readonly #rooms: LinkRooms
   readonly #clientId: string
   #socket: Socket | null = null
+  #isBegun = false
   #state: 'connecting' | 'securing' | 'authenticating' | 'ready' = 'connecting'
   readonly #questions = new Map<number, Question>()
   /** The frames of requests that wait until the connection is ready. */
@@ -91,7 +91,7 @@ export class Link {
     const { answer, frame } = this.#question(api, version, body, timeoutMs)
     if (this.#state === 'ready') this.#write(frame)
     else this.#waiting.push(...frame)
-    if (this.#socket === null) this.#connect()
+    if (!this.#isBegun) void this.#connect()
     return answer
   }
 
@@ -110,14 +110,18 @@ export class Link {
     this.#received = []
   }
 
-  #connect(): void {
+  async #connect(): Promise<void> {
+    this.#isBegun = true
     const { host, port, security } = this.#endpoint
     const { id, certificates } = this.broker
     const isTls = usesTls(security)
+    // Node's TLS is loaded only if a broker needs it.
+    const tls = isTls ? await import('./peer-tls.ts') : null
+    if (this.isEnded) return
     let socket: Socket
     try {
-      socket = isTls
-        ? connectPinned(this.#endpoint, certificates, this.#rooms.certificate)
+      socket = tls
+        ? tls.connectPinned(this.#endpoint, certificates, this.#rooms.certificate)
         : connect({ host, port, noDelay: true })
     } catch (cause) {
       this.end(new PeerNotTrusted(id, 'has no readable certificate in its record in the store', { cause }))
@@ -132,8 +136,8 @@ export class Link {
       .once('secureConnect', () => this.#secured())
       .on('error', error =>
         this.end(
-          this.#state === 'securing'
-            ? new PeerNotTrusted(id, phraseOf(error), { cause: error })
+          tls && this.#state === 'securing'
+            ? new PeerNotTrusted(id, tls.phraseOf(error), { cause: error })
             : this.#unavailable(`cannot be reached at ${host}:${port}`, error),
         ),
       )
@@ -161,8 +165,9 @@ export class Link {
 
   async #authenticate(): Promise<void> {
     const { cluster } = this.#rooms
-    const bound =
-      this.#socket instanceof TLSSocket ? this.#socket.exportKeyingMaterial(32, EXPORTER_LABEL, Buffer.alloc(0)) : null
+    const bound = isTlsSocket(this.#socket!)
+      ? this.#socket.exportKeyingMaterial(32, EXPORTER_LABEL, Buffer.alloc(0))
+      : null
     const self = { id: cluster.brokerId, incarnation: cluster.incarnation }
     const greeting = await greetBroker(this.#rooms, { self, other: this.broker, bound })
     if (this.isEnded) return
@@ -256,6 +261,10 @@ export class Link {
       this.#idle = this.#rooms.clock.timer(IDLE_MS, () => this.end(this.#unavailable('was not asked for long')))
     settle(body as never)
   }
+}
+
+function isTlsSocket(socket: Socket): socket is TLSSocket {
+  return 'exportKeyingMaterial' in socket
 }
 
 function textOf(errorCode: number): string {
