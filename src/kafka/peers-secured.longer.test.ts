@@ -32,6 +32,7 @@ import type { Api, ResponseInput } from '../protocol/schema.ts'
 import { usesSasl, usesTls } from '../settings/endpoints.ts'
 import { LISTENER_SECURITIES, type ListenerSecurity, testSettings } from '../settings/settings.ts'
 import { createLogger } from '../telemetry/logger.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { LOOK_MS, openServerCertificate, type ServerCertificate } from '../tls/server-certificate.ts'
 import { type OpenPeers, openPeers, type PeersRooms } from './peers.ts'
 
@@ -116,11 +117,13 @@ function openCluster(t: TestContext) {
 }
 
 async function openCertificate(t: TestContext, { certificateFile, keyFile }: Certificate, clock: SimulatedClock) {
-  const certificate = await openServerCertificate('broker', {
+  const rooms = {
     settings: testSettings({ 'broker.tls': true, 'broker.cert-file': certificateFile, 'broker.key-file': keyFile }),
     clock,
     logger: createLogger({ clock, write: () => {}, format: 'plain' }),
-  })
+    metrics: createMetrics(),
+  }
+  const certificate = await openServerCertificate('broker', rooms)
   t.after(() => certificate!.close())
   return certificate
 }
@@ -201,7 +204,7 @@ function answer(
         return reply(saslAuthenticate, { errorCode, errorMessage: step.message, authBytes: Buffer.alloc(0) })
       }
       isAllowed = step.kind === 'success' && step.client.isBroker === true
-      return reply(saslAuthenticate, { errorCode: NONE, authBytes: step.token })
+      return reply(saslAuthenticate, { errorCode: NONE, errorMessage: null, authBytes: step.token })
     }
     if (!isAllowed) return void socket.destroy()
     return reply(describeCluster, {

@@ -1,5 +1,5 @@
-// SaslAuthenticate: carries one token of a SASL exchange (KIP-152). 1+: the answer has the lifetime of the session
-// (KIP-368).
+// SaslAuthenticate: carries one token of a SASL mechanism to the broker and one back (KIP-152), and says how long the
+// session lasts (KIP-368).
 
 import { api, bytes, int16, int64, nullable, string } from '../schema.ts'
 
@@ -13,8 +13,8 @@ export const saslAuthenticate = api({
   },
   response: {
     errorCode: int16(),
-    errorMessage: nullable(string('0+', null)),
+    errorMessage: nullable(string()),
     authBytes: bytes(),
-    sessionLifetimeMs: int64('1+', 0),
+    sessionLifetimeMs: int64('1+'),
   },
 })

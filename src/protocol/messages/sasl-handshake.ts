@@ -1,5 +1,6 @@
-// SaslHandshake: chooses the SASL mechanism (KIP-12, KIP-43). After version 0 the tokens are raw frames; after version
-// 1 they are in SaslAuthenticate.
+// SaslHandshake: chooses the SASL mechanism of a connection (KIP-43). After version 0 the tokens follow without Kafka
+// headers, after version 1 in SaslAuthenticate requests (KIP-152). No version is flexible, so that the header of the
+// first request of any client can be read.
 
 import { api, array, int16, string } from '../schema.ts'
 
