@@ -115,17 +115,7 @@ for (const [mechanism, settingsOf] of [
     timeout: 120_000,
   }, async t => {
     const { redis, brokers } = await startThree(t, await settingsOf(t))
-
-    // Each broker asks the two others about their groups.
-    for (const { url } of brokers)
-      await eventually(
-        'each broker is answered by the two others',
-        async () => {
-          const { body } = await adminClient(url).ask('GET', '/api/v1/groups')
-          return body?.unavailableBrokers?.length === 0 && (await countBrokers(url)) === ids.length
-        },
-        30_000,
-      )
+    await answerEachOther(brokers)
 
     const { cluster, peers } = await joinAsNinth(t, redis.uri)
     assert.deepEqual(
@@ -141,6 +131,57 @@ for (const [mechanism, settingsOf] of [
     await assertHidden(brokers[0]!, mechanism)
     for (const broker of brokers) assert.doesNotMatch(broker.output(), / ERROR /)
   })
+}
+
+test('where client certificates are demanded, brokers show their own, and a stranger gets no Kafka byte', {
+  skip,
+  timeout: 120_000,
+}, async t => {
+  const authority = await makeCertificate(t)
+  const { brokers } = await startThree(t, {
+    ...(await oauthSettings()),
+    'svc.broker.client-auth-required': 'true',
+    'svc.broker.trust-cert-file': authority.certificateFile,
+  })
+  await answerEachOther(brokers)
+  const stranger = await makeCertificate(t)
+  for (const shown of [{}, { cert: await readFile(stranger.certificateFile), key: await readFile(stranger.keyFile) }]) {
+    const { port, ca } = brokers[0]!
+    const to = { port, tls: { ca, ...shown } }
+    await assert.rejects(async () => {
+      const wire = await connect(to)
+      await wire.send(apiVersions, 3, { clientSoftwareName: 'test', clientSoftwareVersion: '1' })
+    })
+  }
+})
+
+test('a user with the name of a broker has the rights of a user', { skip, timeout: 120_000 }, async t => {
+  const { brokers } = await startThree(t, { 'svc.broker.sasl.mechanisms': 'PLAIN' })
+  await answerEachOther(brokers)
+  const { url, port, ca } = brokers[0]!
+  const credential = { username: 'ketch-broker-2', password: 'correct horse battery', mechanism: 'PLAIN' }
+  assert.equal((await adminClient(url).ask('POST', '/api/v1/credentials', credential)).status, 201)
+  const to = { port, tls: { ca } }
+  const wire = await connect(to)
+  await wire.send(saslHandshake, 1, { mechanism: 'PLAIN' })
+  const authBytes = Buffer.from(`\0${credential.username}\0${credential.password}`)
+  assert.equal((await wire.send(saslAuthenticate, 2, { authBytes })).errorCode, NONE)
+  const { groups } = await wire.send(describeDeliveries, 0, { groups: ['workers'], readers: [] })
+  assert.deepEqual(groups, [])
+  await wire.close()
+})
+
+/** Each broker asks the two others about their groups. */
+async function answerEachOther(brokers: readonly BrokerProcess[]): Promise<void> {
+  for (const { url } of brokers)
+    await eventually(
+      'each broker is answered by the two others',
+      async () => {
+        const { body } = await adminClient(url).ask('GET', '/api/v1/groups')
+        return body?.unavailableBrokers?.length === 0 && (await countBrokers(url)) === ids.length
+      },
+      30_000,
+    )
 }
 
 async function countBrokers(url: string): Promise<number> {
