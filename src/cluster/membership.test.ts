@@ -224,3 +224,45 @@ test('a record without its field is refused because it is not JSON', () => {
     error => error instanceof UnreadableDocument && /end of JSON/.test(String(error.cause)),
   )
 })
+
+test('an older record has plaintext endpoints and no certificates, and an unknown security is the strictest', () => {
+  const read = (security?: string) => {
+    const record = { incarnation: 'i', endpoints: [{ name: 'A', host: 'h', port: 1, security }], expiryMs: 1 }
+    const fields = new Map([['broker', Buffer.from(JSON.stringify(record))]])
+    return brokerOf({ kind: 'broker', name: '2', version: 1, fields })
+  }
+  assert.deepEqual(read().certificates, [])
+  assert.deepEqual(
+    [undefined, 'tls', 'sasl-quantum'].map(security => read(security).endpoints[0]!.security),
+    ['plaintext', 'tls', 'sasl-tls'],
+  )
+})
+
+test('a broker that changes its certificates stays confirmed, and the others see them one look later', async t => {
+  const { clock, contents, start } = open(t)
+  const [one, two] = [await start(1), await start(2)]
+  await clock.advance(2 * TICK_MS)
+  const presented = two.present(['bmV3', 'b2xk'])
+  assert.equal(two.isConfirmed, true)
+  await clock.settle()
+  await presented
+  await clock.advance(TICK_MS)
+  assert.deepEqual(one.others()[0]!.certificates, ['bmV3', 'b2xk'])
+  assert.deepEqual(
+    [one.living(), two.living()],
+    [
+      [1, 2],
+      [1, 2],
+    ],
+  )
+
+  // The store does not answer for a while: the record follows as soon as it does.
+  const release = two.store.faults.hold('commit')
+  const later = two.present(['bmV3'])
+  await clock.advance(TICK_MS)
+  release()
+  await clock.advance(2 * TICK_MS)
+  await later
+  const stored = brokerOf((await contents.load('broker', '2'))!)
+  assert.deepEqual(stored.certificates, ['bmV3'])
+})

@@ -1,5 +1,5 @@
 // Which processes this broker trusts as brokers of its cluster: those with a record in the store. Their certificates
-// are in the records too, so brokers recognise each other without an authority (docs/decisions/0051). This file opens
+// are in the records too, so brokers recognise each other without an authority (docs/decisions/0052). This file opens
 // no connection.
 
 import { createHash } from 'node:crypto'
