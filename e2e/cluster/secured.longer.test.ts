@@ -70,7 +70,10 @@ async function oauthSettings(): Promise<Readonly<Record<string, string>>> {
   }
 }
 
-async function startThree(t: TestContext, more: Readonly<Record<string, string>>) {
+type Changes = Readonly<Record<string, string>>
+
+/** Starts the brokers with TLS, SASL and ACLs, and with the changes of the test. */
+async function startThree(t: TestContext, changes: Changes | ((id: number) => Changes)) {
   const redis = await startRedis(t)
   const start = async (id: number): Promise<BrokerProcess & { readonly ca: Buffer }> => {
     const { certificateFile, keyFile } = await makeCertificate(t)
@@ -84,7 +87,7 @@ async function startThree(t: TestContext, more: Readonly<Record<string, string>>
         'svc.broker.sasl.enabled': 'true',
         'svc.broker.acl.enabled': 'true',
         'svc.admin.security-enabled': 'false',
-        ...more,
+        ...(typeof changes === 'function' ? changes(id) : changes),
       },
     })
     return Object.assign(broker, { ca: await readFile(certificateFile) })
@@ -153,6 +156,16 @@ test('where client certificates are demanded, brokers show their own, and a stra
       await wire.send(apiVersions, 3, { clientSoftwareName: 'test', clientSoftwareVersion: '1' })
     })
   }
+})
+
+test('brokers reach each other while an operator secures them one by one', { skip, timeout: 120_000 }, async t => {
+  const oauth = await oauthSettings()
+  const without = { 'svc.broker.acl.enabled': 'false', 'svc.broker.sasl.enabled': 'false' }
+  const { brokers } = await startThree(t, id => {
+    if (id === 1) return { ...without, 'svc.broker.tls': 'false' }
+    return id === 2 ? without : oauth
+  })
+  await answerEachOther(brokers)
 })
 
 test('a user with the name of a broker has the rights of a user', { skip, timeout: 120_000 }, async t => {
