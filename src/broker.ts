@@ -10,12 +10,14 @@ import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
 import { type Accounts, openAccounts } from './auth/console/accounts.ts'
 import type { HashParameters } from './auth/console/password-hash.ts'
 import type { SingleSignOn } from './auth/console/single-sign-on.ts'
+import { createBrokerMechanism } from './auth/sasl/broker-mechanism.ts'
 import type { SaslMechanism } from './auth/sasl/mechanism.ts'
 import { openMechanisms } from './auth/sasl/mechanisms.ts'
 import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { startOrder } from './base/start-order.ts'
 import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
+import { acceptsPeer, isMember, presentCertificate } from './cluster/trust.ts'
 import { type ClientQuotas, openClientQuotas } from './coordinator/client-quotas.ts'
 import { type Coordination, type Groups, openGroups } from './coordinator/groups.ts'
 import { committedBounds } from './coordinator/offsets/committed-bounds.ts'
@@ -31,7 +33,7 @@ import { createDispatch } from './kafka/dispatch.ts'
 import type { Rooms } from './kafka/handler.ts'
 import { handlers } from './kafka/handlers/all.ts'
 import { type KafkaListeners, listen } from './kafka/listener.ts'
-import { openPeers } from './kafka/peers.ts'
+import { openPeers, type PeersRooms } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { type Logs, openLogs } from './log/logs.ts'
@@ -117,6 +119,9 @@ const ORDER = startOrder<Given>()
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
   .step('the quotas', openQuotas)
   .step('the rules of clients', async made => ({ acls: await openAclKeeper(made) }))
+  .step('the certificate of the Kafka listeners', openKafkaCertificate, ({ kafkaCertificate }) =>
+    kafkaCertificate?.close(),
+  )
   .step('the authentication', openSasl)
   .step('the connections to other brokers', openOthers, ({ peers }) => peers.close())
   .step('the watch of descriptors', openDescriptors, ({ watch }) => watch.close())
@@ -124,9 +129,6 @@ const ORDER = startOrder<Given>()
     'the lag gauges',
     made => ({ lagGauges: publishLag(made) }),
     ({ lagGauges }) => lagGauges.close(),
-  )
-  .step('the certificate of the Kafka listeners', openKafkaCertificate, ({ kafkaCertificate }) =>
-    kafkaCertificate?.close(),
   )
   .step('the HTTP side', openHttpSide, ({ http }) => http === null || closeDoor(http))
   .step('the Kafka listeners', openListeners, ({ listeners }) => closeDoor(listeners))
@@ -371,19 +373,19 @@ async function openQuotas({ store, clock, random, unreadable }: Given & { readon
   return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
 }
 
-async function openSasl(made: Given & { readonly store: Store }): Promise<{ readonly authentication: Authentication }> {
-  const { settings } = made
+async function openSasl(
+  made: Given & { readonly store: Store; readonly cluster: Cluster },
+): Promise<{ readonly authentication: Authentication }> {
+  const { settings, cluster } = made
   const isUsed = settings.get('broker.enabled') && kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
   const mechanisms: readonly SaslMechanism[] = isUsed ? await made.openMechanisms(made) : []
-  return { authentication: openAuthentication({ ...made, mechanisms, hidden: [], resolve: async () => null }) }
-}
-
-function openOthers({ cluster, clock }: Given & { readonly cluster: Cluster }) {
-  return { peers: openPeers({ cluster, clock }) }
-}
-
-function openDescriptors({ clock, logger }: Given) {
-  return { descriptors: readDescriptors(), watch: watchDescriptors(clock, logger.named('broker')) }
+  const own = createBrokerMechanism({
+    ...made,
+    self: { id: cluster.brokerId, incarnation: cluster.incarnation },
+    isMember: broker => isMember(cluster, broker),
+  })
+  const hidden = made.isShared ? [own] : []
+  return { authentication: openAuthentication({ ...made, mechanisms, hidden, resolve: async () => null }) }
 }
 
 interface Certified {
@@ -391,10 +393,20 @@ interface Certified {
   readonly kafkaCertificate: ServerCertificate | null
 }
 
-async function openKafkaCertificate(given: Given): Promise<Certified> {
-  if (!kafkaEndpoints(given.settings).some(({ security }) => usesTls(security))) return { kafkaCertificate: null }
+async function openKafkaCertificate(made: Given & { readonly cluster: Cluster }): Promise<Certified> {
+  if (!kafkaEndpoints(made.settings).some(({ security }) => usesTls(security))) return { kafkaCertificate: null }
   const { openServerCertificate } = await import('./tls/server-certificate.ts')
-  return { kafkaCertificate: await openServerCertificate('broker', given) }
+  const kafkaCertificate = await openServerCertificate('broker', made)
+  if (kafkaCertificate !== null) presentCertificate(made.cluster, kafkaCertificate, made.clock)
+  return { kafkaCertificate }
+}
+
+function openOthers(made: Omit<PeersRooms, 'certificate'> & Certified) {
+  return { peers: openPeers({ ...made, certificate: made.kafkaCertificate }) }
+}
+
+function openDescriptors({ clock, logger }: Given) {
+  return { descriptors: readDescriptors(), watch: watchDescriptors(clock, logger.named('broker')) }
 }
 
 /** The lower rooms, in the form that both doors use. */
@@ -416,7 +428,15 @@ async function openListeners(made: Given & LowerRooms & Certified): Promise<{ re
     maxBytes: settings.get('broker.global-max-pending-bytes'),
     resumeBytes: settings.get('broker.global-resume-pending-bytes'),
   })
-  return { listeners: await listen({ ...made, dispatch, admission, certificate: made.kafkaCertificate }) }
+  return {
+    listeners: await listen({
+      ...made,
+      dispatch,
+      admission,
+      certificate: made.kafkaCertificate,
+      acceptsPeer: fingerprint => acceptsPeer(made.cluster, fingerprint),
+    }),
+  }
 }
 
 const NO_LISTENERS: KafkaListeners = Object.freeze({ bound: [], drain: async () => {}, destroy() {} })

@@ -250,3 +250,24 @@ test('bad files leave the pair in use, with one ERROR line and a failure for hea
   assert.equal(found.state.failure, null)
   assert.deepEqual(found.secureOptions.cert, await readFile(second.certificateFile))
 })
+
+test('a new pair is in use only after those who must know it first', { skip: noOpenssl }, async t => {
+  const [first, second] = [await makeCertificate(t), await makeCertificate(t)]
+  const { found, look } = await open(t, first)
+  const before = found.leaf.fingerprint256
+  const asked = Promise.withResolvers<string>()
+  const ready = Promise.withResolvers<void>()
+  found.beforeUse(async ({ fingerprint256 }) => {
+    asked.resolve(fingerprint256)
+    await ready.promise
+  })
+  await copyFile(second.keyFile, first.keyFile)
+  await copyFile(second.certificateFile, first.certificateFile)
+  const looked = look()
+  const { fingerprint256: after } = new X509Certificate(await readFile(second.certificateFile))
+  assert.equal(await asked.promise, after)
+  assert.equal(found.leaf.fingerprint256, before)
+  ready.resolve()
+  await looked
+  assert.equal(found.leaf.fingerprint256, after)
+})

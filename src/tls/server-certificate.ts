@@ -34,9 +34,16 @@ export interface ServerCertificate {
    * authorities of clients if the port demands client certificates.
    */
   readonly secureOptions: SecureContextOptions
+  /** The port's own certificate, without its chain. */
+  readonly leaf: X509Certificate
   readonly state: CertificateState
   /** Calls `changed` with the options of each new pair that replaces the one in use. */
   watch(changed: (secureOptions: SecureContextOptions) => void): void
+  /**
+   * Calls `prepare` with the certificate of each new pair before the pair is in use, and uses it when the promise
+   * resolves. `prepare` must not reject.
+   */
+  beforeUse(prepare: (leaf: X509Certificate) => Promise<void>): void
   close(): void
 }
 
@@ -130,6 +137,7 @@ export async function openServerCertificate(
   /** The error that the last read found, and whether it was logged. */
   let objection: string | null = null
   let isSaid = false
+  const preparing: ((leaf: X509Certificate) => Promise<void>)[] = []
   const changes: ((secureOptions: SecureContextOptions) => void)[] = []
   let timer: Timer | null = null
   let isClosed = false
@@ -140,7 +148,10 @@ export async function openServerCertificate(
       if (isClosed) return
       if (!isSame(found, files)) {
         const before = files
-        pair = checkPair(settings, port, found)
+        const next = checkPair(settings, port, found)
+        for (const prepare of preparing) await prepare(next.leaf)
+        if (isClosed) return
+        pair = next
         files = found
         for (const changed of changes) changed(pair.secureOptions)
         const isPairSame = found.cert.equals(before.cert) && found.key.equals(before.key)
@@ -173,11 +184,15 @@ export async function openServerCertificate(
     get secureOptions() {
       return pair.secureOptions
     },
+    get leaf() {
+      return pair.leaf
+    },
     get state() {
       const { subject, validFromDate: validFrom, validToDate: validTo } = pair.leaf
       return { port, subject, validFrom, validTo, failure: isSaid ? objection : null }
     },
     watch: changed => void changes.push(changed),
+    beforeUse: prepare => void preparing.push(prepare),
     close() {
       isClosed = true
       timer?.cancel()

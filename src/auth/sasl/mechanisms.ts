@@ -1,16 +1,13 @@
 // Opens the SASL mechanisms that a broker advertises. Each mechanism has a line in one table. A mechanism is loaded
 // when it is opened, so that a start does not load the others.
 
-import type { Clock } from '../../base/clock.ts'
-import type { MechanismName, Settings } from '../../settings/settings.ts'
+import type { MechanismName } from '../../settings/settings.ts'
+import type { GssapiRooms } from './gssapi/gssapi.ts'
 import type { SaslMechanism } from './mechanism.ts'
 import type { ScramRooms } from './scram.ts'
 
 /** The rooms that mechanisms use. */
-export interface MechanismRooms extends ScramRooms {
-  readonly settings: Settings
-  readonly clock: Clock
-}
+export type MechanismRooms = ScramRooms & GssapiRooms
 
 /** Opens a mechanism. Throws SettingsError if the settings cannot be used. */
 type Open = (rooms: MechanismRooms) => Promise<SaslMechanism>

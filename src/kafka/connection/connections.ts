@@ -128,21 +128,24 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       turnAway(accepted, delayMs)
       return
     }
-    const session = new Session(nextId++, listener, address)
+    const acceptedAtMs = clock.monotonic()
+    let encrypted: Transport | null = null
+    const session = new Session(nextId++, listener, address, label => encrypted?.exportKey(label) ?? null)
     addresses.set(address, ofAddress + 1)
     if (logger.isEnabled('DEBUG')) {
       logger.debug('a connection is opened', { connection: session.id, address, listener: listener.name })
     }
     if (!usesTls(listener.security)) {
       const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
-      const connection = serve(session, new Transport(socket))
+      const connection = serve(session, new Transport(socket), acceptedAtMs)
       return
     }
     handshakes!.begin(accepted, {
       secured(socket, { name }) {
         if (name !== null && !usesSasl(listener.security)) certified(session, name)
         readSecuredThrough(buffer, socket, bytes => connection.read(bytes))
-        const connection = serve(session, new Transport(socket, accepted))
+        encrypted = new Transport(socket, accepted)
+        const connection = serve(session, encrypted, acceptedAtMs)
       },
       failed(failure) {
         if (failure !== null) complain(failure, session)
@@ -152,12 +155,12 @@ export function openConnections(rooms: ConnectionRooms): Connections {
     })
   }
 
-  function serve(session: Session, transport: Transport): Connection {
+  function serve(session: Session, transport: Transport, acceptedAtMs: number): Connection {
     const { address } = session
     const connection = new Connection({
       transport,
       session,
-      acceptedAtMs: clock.monotonic(),
+      acceptedAtMs,
       limits,
       clock,
       dispatch: rooms.dispatch,
