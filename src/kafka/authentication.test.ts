@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { batchOf, fetchFrom, produceTo, startGround } from '../../testing/kafka.ts'
 import {
@@ -559,10 +558,4 @@ test('the policy comes with the identity, and if it cannot be read the connectio
   assert.deepEqual(await away.authentication.take(away.session, bytes('alice:right')), { kind: 'close' })
   assert.equal(away.session.principal, 'User:ANONYMOUS')
   assert.match(away.lines[0]!, /WARN .*the rules are away/)
-})
-
-test('a mechanism that is not in this version ends the start', async t => {
-  const settings = { 'broker.sasl.enabled': true } as const
-  await assert.rejects(startBroker(t, settings), /SettingsError: svc.broker.sasl.mechanisms: SCRAM-SHA-256 is not in/)
-  await startBroker(t, { ...settings, 'broker.enabled': false })
 })
