@@ -8,6 +8,8 @@ export interface ScramClient {
   readonly password: string
   /** The client's nonce. */
   readonly nonce?: string
+  /** Written before the nonce of the final message, as librdkafka before 2.6.1 does with its own nonce. */
+  readonly beforeNonce?: string
   /** The gs2 header; `n,,` by default. */
   readonly header?: string
   /** The text after the nonce of the first message, such as `,tokenauth=true`. */
@@ -43,18 +45,18 @@ export async function authenticate(mechanism: SaslMechanism, client: ScramClient
   return { serverFirst, outcome, exchange, signature }
 }
 
-interface Asked extends Pick<ScramClient, 'password' | 'final'> {
+interface Asked extends Pick<ScramClient, 'password' | 'beforeNonce' | 'final'> {
   readonly header: string
   readonly bare: string
   readonly serverFirst: string
 }
 
-function answer({ header, bare, password, serverFirst, final = message => message }: Asked) {
+function answer({ header, bare, password, serverFirst, beforeNonce = '', final = message => message }: Asked) {
   const parts = Object.fromEntries(serverFirst.split(',').map(part => [part[0], part.slice(2)]))
   const salted = pbkdf2Sync(password, Buffer.from(parts.s!, 'base64'), Number(parts.i), 32, 'sha256')
   const hmac = (key: Uint8Array, text: string) => createHmac('sha256', key).update(text).digest()
   const clientKey = hmac(salted, 'Client Key')
-  const withoutProof = `c=${Buffer.from(header).toString('base64')},r=${parts.r}`
+  const withoutProof = `c=${Buffer.from(header).toString('base64')},r=${beforeNonce}${parts.r}`
   const signed = `${bare},${serverFirst},${withoutProof}`
   const clientSignature = hmac(createHash('sha256').update(clientKey).digest(), signed)
   const proof = Buffer.from(clientKey.map((byte, at) => byte ^ clientSignature[at]!)).toString('base64')

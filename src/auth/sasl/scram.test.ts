@@ -284,6 +284,19 @@ test('a final message with another nonce, binding, proof or extension is refused
   }
 })
 
+test('a final message may repeat the nonce of the client, and no other text, before the nonce of the exchange', async () => {
+  const { mechanism } = await open()
+  const client = { username: 'ada', password: PASSWORD, nonce: 'abc' }
+  for (const [beforeNonce, expected] of [
+    ['abc', 'success'],
+    ['ab', 'failure'],
+    ['abcabc', 'failure'],
+  ] as const) {
+    const { outcome } = await authenticate(mechanism, { ...client, beforeNonce })
+    assert.equal(outcome.kind, expected, beforeNonce)
+  }
+})
+
 test('the messages of an exchange do not authenticate a client a second time', async () => {
   const { mechanism } = await open()
   let sent = ''
