@@ -162,7 +162,7 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
       const takes = `a name has 1 to ${LONGEST_NAME} characters, and no control character and no ':'`
       return await refuse('the name cannot be a principal', `The name cannot be used: ${takes}.`)
     }
-    // A proof that only the clock skew makes valid ends at once. A lifetime of 0 would say that the session does not end.
+    // A proof that only the clock skew makes valid ends at once. A lifetime of 0 would mean a session without an end.
     const lifetimeMs =
       validUntilMs === null ? null : Math.max(1, Math.floor(Math.min(validUntilMs - clock.now(), maxSessionMs)))
     const principal = `User:${name}`
