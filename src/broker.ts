@@ -7,6 +7,7 @@ import { publishLag } from './admin/groups/lag-gauges.ts'
 import { createHealth, type HealthRooms } from './admin/health.ts'
 import { RecordReaders } from './admin/records/readers.ts'
 import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
+import { openPolicies } from './auth/clients/policies.ts'
 import { type Accounts, openAccounts } from './auth/console/accounts.ts'
 import type { HashParameters } from './auth/console/password-hash.ts'
 import type { SingleSignOn } from './auth/console/single-sign-on.ts'
@@ -107,7 +108,7 @@ const ORDER = startOrder<Given>()
   .step('the groups', openCoordinator, ({ groups }) => groups.close())
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
   .step('the quotas', openQuotas)
-  .step('the rules of clients', async made => ({ acls: await openAclKeeper(made) }))
+  .step('the rules of clients', openRules)
   .step('the connections to other brokers', openOthers, ({ peers }) => peers.close())
   .step('the watch of descriptors', openDescriptors, ({ watch }) => watch.close())
   .step(
@@ -354,6 +355,11 @@ async function openCoordinator(
 async function openQuotas({ store, clock, random, unreadable }: Given & { readonly store: Store }) {
   const clientQuotas = await openClientQuotas(store, { clock, random, unreadable })
   return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
+}
+
+async function openRules(made: Given & { readonly store: Store }) {
+  const acls = await openAclKeeper(made)
+  return { acls, policies: openPolicies({ ...made, acls }) }
 }
 
 function openOthers({ cluster, clock }: Given & { readonly cluster: Cluster }) {

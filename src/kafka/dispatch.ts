@@ -3,12 +3,15 @@
 // to an error code. It knows the session of a connection, but no sockets (connection/) and no API (handlers/).
 //
 // The logger `svc.kafka.dispatch` follows clients. At TRACE it logs each request when it arrives. At DEBUG it logs
-// each finished request, with the error codes of its answer and its time.
+// each finished request, with the error codes of its answer and its time. `svc.kafka.authorization` logs at INFO which
+// permission a client does not have.
 
 import { assert } from '../base/assert.ts'
+import { cut } from '../base/cut.ts'
 import { decodeRequest, encodeResponse } from '../protocol/codec.ts'
 import {
   because,
+  isRefusal,
   KAFKA_STORAGE_ERROR,
   REQUEST_TIMED_OUT,
   type Refusal,
@@ -23,6 +26,8 @@ import type { Session } from './connection/session.ts'
 import { codeFinder, type FindCodes, type FindFault, faultFinder } from './faults.ts'
 import { type Answer, type Answering, CLOSE, type Handler, type Reply, type Request, type Rooms } from './handler.ts'
 import { createMeasures, type Result } from './measures.ts'
+import type { Need } from './needs.ts'
+import { ALL_ALLOWED, type Permissions, permissionsOf } from './permissions.ts'
 import { decodeAgain } from './repeats.ts'
 
 /**
@@ -88,6 +93,7 @@ type Settled = (exchange: Exchange, outcome: Outcome) => void
 export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain: AbortSignal): Dispatch {
   const { clock, throttle } = rooms
   const logger = rooms.logger.named('kafka.dispatch')
+  const authorization = rooms.logger.named('kafka.authorization')
   const measures = createMeasures(rooms.metrics, rooms.catalogue)
   const timeoutMs = rooms.settings.get('broker.response-queue-timeout')
   const isFlexible = headerLookup(handlers.map(each => each.api))
@@ -105,6 +111,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     readonly correlationId: number
     readonly clientId: string | null
     readonly connection: Session
+    permissions: Permissions = ALL_ALLOWED
     readonly receivedAtMs: number
     readonly deadlineMs: number
     readonly drain = drain
@@ -157,6 +164,11 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     start(): void {
       let answer: Answer<Api> | Promise<Answer<Api>>
       try {
+        const refusal = this.#authorize()
+        if (refusal !== null) {
+          this.outcome = this.#refused(refusal, 'error')
+          return
+        }
         answer = logger.during(this.#incoming, () => this.#route.answering.answer(this.#request))
       } catch (error) {
         this.outcome = this.#failed(error)
@@ -175,6 +187,28 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       } else {
         this.outcome = this.#answered(answer)
       }
+    }
+
+    /** Sets the permissions of the request. Returns the refusal if the client may not send it at all. */
+    #authorize(): Refusal | null {
+      const { policy } = this.#incoming.connection
+      if (policy === null) return null
+      const needs = this.#route.answering.needs(this.#request)
+      const permissions = permissionsOf(policy, needs, rooms.catalogue, (need, name) => this.#tellDenied(need, name))
+      if (isRefusal(permissions)) return permissions
+      this.#incoming.permissions = permissions
+      return null
+    }
+
+    #tellDenied({ operation, resource: { type } }: Need, name: string | null): void {
+      const { principal, tenant, address } = this.#incoming.connection
+      authorization
+        .within(this.#incoming.scope())
+        .limited(`denied ${operation} ${type}`, LOG_EVERY_MS)
+        .info('no rule allows an operation that a client asked for', {
+          ...{ principal, tenant: tenant ?? undefined, address, operation, type },
+          name: name === null ? undefined : cut(name),
+        })
     }
 
     patienceMs(): number {

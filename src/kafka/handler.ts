@@ -4,6 +4,8 @@
 // It knows no sockets, correlation ids or encoding (dispatch.ts and connection/ do), and does not import another
 // handler.
 
+import type { AclKeeper } from '../auth/clients/acl-keeper.ts'
+import type { Policies } from '../auth/clients/policies.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -21,6 +23,7 @@ import type { Logger, RequestScope } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Session } from './connection/session.ts'
 import type { Need } from './needs.ts'
+import type { Permissions } from './permissions.ts'
 import type { Throttle } from './throttle.ts'
 
 /** One decoded request. `deadlineMs` and `receivedAtMs` are on Clock.monotonic(). */
@@ -31,6 +34,8 @@ export interface Request<Body> {
   readonly clientId: string | null
   /** The connection of the request, and the identity of its client. */
   readonly connection: Session
+  /** What the client may do, by the needs of the API. Dispatch has refused a request whose own needs are not met. */
+  readonly permissions: Permissions
   readonly receivedAtMs: number
   /** After this time an answer is too late: the client has got REQUEST_TIMED_OUT. */
   readonly deadlineMs: number
@@ -66,6 +71,8 @@ export interface Rooms {
   readonly readPositions: ReadPositions
   readonly producerIds: ProducerIds
   readonly clientQuotas: ClientQuotas
+  readonly acls: AclKeeper
+  readonly policies: Policies
   readonly throttle: Throttle
   readonly cluster: Cluster
   /** This broker's node id. */
@@ -95,8 +102,8 @@ export type Answer<A extends Api> = Reply<A> | typeof CLOSE | null
 export interface Answering<A extends Api> {
   /**
    * Returns the operations that the client must be allowed to do, computed from the request alone. An API without
-   * needs returns `NO_NEEDS`. The broker checks no permissions yet. needs.ts says how it will check them, and how it
-   * will answer a row that is not allowed.
+   * needs returns `NO_NEEDS`. Dispatch checks the needs of the whole request. The handler asks `request.permissions`
+   * about each row, before any effect (needs.ts). Called only for a client with a policy.
    */
   needs(request: Request<RequestOf<A>>): readonly Need[]
   /**

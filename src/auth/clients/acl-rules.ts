@@ -103,9 +103,19 @@ function isOperation(value: unknown): value is Operation {
 const GROUP_PREFIX = 'group:'
 const MAX_PRINCIPAL_CHARACTERS = 256
 
+/** Returns the principal of a group of an identity provider. */
+export function groupPrincipal(name: string): string {
+  return `${GROUP_PREFIX}${name}`
+}
+
+/** Returns whether the principal is a group. No name of a user contains ':'. */
+export function isGroupPrincipal(principal: string): boolean {
+  return principal.startsWith(GROUP_PREFIX)
+}
+
 /** Returns why a principal cannot be granted a right, as a phrase; null if it can. */
 export function objectionToPrincipal(principal: string): string | null {
-  const isGroup = principal.startsWith(GROUP_PREFIX)
+  const isGroup = isGroupPrincipal(principal)
   const name = isGroup ? principal.slice(GROUP_PREFIX.length) : principal
   if (name === '') return 'names no principal'
   if (!name.isWellFormed()) return 'is not well-formed Unicode'

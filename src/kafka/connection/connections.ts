@@ -8,6 +8,7 @@
 // (KIP-612).
 
 import type { Socket } from 'node:net'
+import { ANONYMOUS, type Policies } from '../../auth/clients/policies.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Descriptors } from '../../telemetry/descriptors.ts'
@@ -27,6 +28,7 @@ export interface ConnectionRooms {
   readonly dispatch: Dispatch
   readonly admission: Admission
   readonly throttle: Throttle
+  readonly policies: Pick<Policies, 'current'>
   readonly descriptors: Descriptors
   readonly clock: Clock
   readonly metrics: Metrics
@@ -116,7 +118,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       turnAway(accepted, delayMs)
       return
     }
-    const session = new Session(nextId++, listener, address)
+    const session = new Session(nextId++, listener, address, rooms.policies.current(ANONYMOUS))
     const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
     const connection = new Connection({
       transport: new Transport(socket),

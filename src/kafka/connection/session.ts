@@ -36,13 +36,15 @@ export class Session implements Saying {
   /** The client's address, without its port. */
   readonly address: string
   last: Said | null = null
-  #identity: Identity = ANONYMOUS
+  #identity: Identity
   readonly #ending = new AbortController()
   /** Aborts when the connection is closed. */
   readonly closed = this.#ending.signal
 
-  constructor(id: number, listener: Listener, address: string) {
+  /** `policy` is that of a client without a name: it counts until the client authenticates. */
+  constructor(id: number, listener: Listener, address: string, policy: Policy | null) {
     this.id = id
+    this.#identity = policy === null ? ANONYMOUS : { ...ANONYMOUS, policy }
     this.listener = listener
     this.address = address
   }

@@ -20,13 +20,13 @@ const OPERATIONS: readonly ConfigEdit['operation'][] = Object.freeze(['set', 'de
 
 export const incrementalAlterConfigsHandler = handler(incrementalAlterConfigs, rooms => ({
   needs: ({ body }) => needsOfConfigs('ALTER_CONFIGS', body.resources),
-  answer({ body: { resources, validateOnly } }) {
+  answer({ body: { resources, validateOnly }, permissions }) {
     const alterations = resources.map(({ resourceType, resourceName, configs }) => ({
       resourceType,
       resourceName,
       edits: editsOf(configs),
     }))
-    return answerAlterations(alterations, false, changes => alter(rooms, changes, { validateOnly }))
+    return answerAlterations(permissions, alterations, false, changes => alter(rooms, changes, { validateOnly }))
   },
   refused: ({ body }, refusal) => ({
     responses: body.resources.map(resource => alteredRow(resource, refusal)),
