@@ -11,6 +11,7 @@ import type {
   ConfigType,
 } from '../admin/contract.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../protocol/errors.ts'
+import type { Audited } from './audit.ts'
 import { type Need, type Operation, onCluster, onEach } from './needs.ts'
 import type { Permissions } from './permissions.ts'
 
@@ -71,6 +72,17 @@ export function needsOfConfigs(operation: Operation, resources: readonly NamedRe
     ...onEach(operation, 'GROUP', namesOf('group')),
     ...(others ? [onCluster(operation, 'row')] : []),
   ]
+}
+
+/** Returns the change of configs for the audit line: each resource with the names of its configs. */
+export function auditOfConfigs(
+  resources: readonly (NamedResource & { readonly configs: readonly { readonly name: string }[] })[],
+): Audited {
+  const what = resources.map(({ resourceType, resourceName, configs }) => ({
+    [resourceTypeOf(resourceType) ?? String(resourceType)]: resourceName,
+    configs: configs.map(({ name }) => name),
+  }))
+  return { verb: 'alter configs', what }
 }
 
 /** Config resource types that have permissions of their own. For all other types the permission is on the cluster. */

@@ -22,6 +22,7 @@ import { Malformed } from '../protocol/malformed.ts'
 import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
 import { isStoreFailure, StoreContended } from '../store/store.ts'
 import type { RequestScope, Scoped } from '../telemetry/logger.ts'
+import { openAudit } from './audit.ts'
 import type { Session } from './connection/session.ts'
 import { codeFinder, type FindCodes, type FindFault, faultFinder } from './faults.ts'
 import { type Answer, type Answering, CLOSE, type Handler, type Reply, type Request, type Rooms } from './handler.ts'
@@ -93,6 +94,7 @@ type Settled = (exchange: Exchange, outcome: Outcome) => void
 export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain: AbortSignal): Dispatch {
   const { clock, throttle } = rooms
   const logger = rooms.logger.named('kafka.dispatch')
+  const audit = openAudit(rooms.logger)
   const authorization = rooms.logger.named('kafka.authorization')
   const measures = createMeasures(rooms.metrics, rooms.catalogue)
   const timeoutMs = rooms.settings.get('broker.response-queue-timeout')
@@ -176,7 +178,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       }
       if (answer instanceof Promise) {
         answer.then(
-          value => this.#settled(this, this.#wanted ? this.#answered(value) : this.#dropped()),
+          value => this.#settled(this, this.#wanted ? this.#answered(value) : this.#dropped(value)),
           error => this.#settled(this, this.#failed(error)),
         )
         if (throttle.isTimed) this.#busyMs = clock.monotonic() - this.#request.receivedAtMs
@@ -233,7 +235,8 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
 
     /** Drops an answer without encoding it, and lets the handler release its memory. */
-    #dropped(): Outcome {
+    #dropped(answer: Answer<Api>): Outcome {
+      this.#audit(answer === CLOSE ? [] : this.#errorsOf(answer as Reply<Api> | null))
       this.#request.onSent?.()
       return SILENCE
     }
@@ -276,7 +279,10 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
 
     #refused(refusal: Refusal, result: Result): Outcome {
-      if (!this.#wanted) return SILENCE
+      if (!this.#wanted) {
+        this.#audit([refusal.name])
+        return SILENCE
+      }
       try {
         const answer = this.#route.answering.refused(this.#request, refusal)
         if (answer !== CLOSE) return this.#encoded(answer as Reply<Api>, result)
@@ -319,13 +325,24 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     #measure(result: Result, answer: ResponseInput<Api> | null, bytes: number): void {
       const elapsedMs = clock.monotonic() - this.#incoming.receivedAtMs
       measures.answered(this.#route.api, result, elapsedMs, this.#incoming, bytes, answer)
+      this.#audit(this.#errorsOf(answer))
       if (logger.isEnabled('DEBUG')) this.#tell(result, answer, elapsedMs)
     }
 
+    /** Logs the change that the request asked for, even if its client is gone. */
+    #audit(errors: readonly string[]): void {
+      const change = this.#route.answering.audit?.(this.#request)
+      if (change !== undefined) audit(change, this.#incoming.connection, errors)
+    }
+
+    #errorsOf(answer: ResponseInput<Api> | null): readonly string[] {
+      return answer === null ? [] : this.#route.findCodes(answer)
+    }
+
     #tell(result: Result, answer: ResponseInput<Api> | null, elapsedMs: number): void {
-      const { api, findCodes } = this.#route
+      const { api } = this.#route
       const { connection, waitedMs } = this.#incoming
-      const errors = answer === null ? [] : findCodes(answer)
+      const errors = this.#errorsOf(answer)
       logger
         .within(this.#incoming.scope())
         .debug(`${api.name} ${answer === null ? 'ends without an answer' : 'is answered'}`, {

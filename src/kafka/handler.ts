@@ -21,6 +21,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
 import type { Logger, RequestScope } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { Audited } from './audit.ts'
 import type { Session } from './connection/session.ts'
 import type { Need } from './needs.ts'
 import type { Permissions } from './permissions.ts'
@@ -118,6 +119,8 @@ export interface Answering<A extends Api> {
    * broker has a defect). Every requested row has the code. Synchronous, must not throw.
    */
   refused(request: Request<RequestOf<A>>, refusal: Refusal): Reply<A> | typeof CLOSE
+  /** Returns the change that the request asks for, for the audit line. An API that changes nothing has no such line. */
+  audit?(request: Request<RequestOf<A>>): Audited
   /**
    * The refusal while the store is unavailable; its code must make clients retry. The default is KAFKA_STORAGE_ERROR,
    * which tells clients that the broker cannot reach its disk. After COORDINATOR_NOT_AVAILABLE, clients look up the

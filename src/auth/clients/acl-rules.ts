@@ -25,7 +25,10 @@ export type Grant = Readonly<Omit<AclRule, 'principal'>>
 
 const MAP_OF: Readonly<Record<ResourceType, 'topics' | 'groups'>> = Object.freeze({ TOPIC: 'topics', GROUP: 'groups' })
 
-/** Returns whether the pattern of a grant matches this name. */
+/**
+ * Returns whether the pattern of a grant matches this name; of another pattern, whether it matches every name that
+ * the other one matches.
+ */
 export function matches(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name
 }

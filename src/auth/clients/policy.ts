@@ -5,7 +5,7 @@
 
 import { OPERATIONS, type Operation, RESOURCE_TYPES, type ResourceType } from '../../api/words.ts'
 import { canonicalUsername } from '../user-rules.ts'
-import { type Grant, groupPrincipal, isGroupPrincipal } from './acl-rules.ts'
+import { type Grant, groupPrincipal, isGroupPrincipal, matches } from './acl-rules.ts'
 
 /** Kafka's operations (AclOperation). */
 export type KafkaOperation =
@@ -70,6 +70,26 @@ export const derivations: Readonly<Record<KafkaResourceType, Readonly<Partial<Re
     },
     TRANSACTIONAL_ID: {},
   })
+
+/**
+ * Returns whether these rules allow the operation on everything that a name, a prefix followed by `*`, or `*` stands
+ * for.
+ */
+export function isImplied(
+  grants: readonly Grant[],
+  operation: KafkaOperation,
+  type: KafkaResourceType,
+  pattern: string,
+): boolean {
+  const derivation = derivations[type][operation]
+  if (derivation === undefined) return false
+  return grants.some(
+    grant =>
+      grant.resourceType === derivation.of &&
+      derivation.rules.includes(grant.operation) &&
+      (derivation.any === true || matches(grant.resource, pattern)),
+  )
+}
 
 /** The policy of super-users and of other brokers. */
 export const EVERYTHING: Policy = Object.freeze({ allows: () => true })

@@ -6,11 +6,12 @@
 
 import { alterConfigs as alter } from '../../admin/configs.ts'
 import { alterConfigs } from '../../protocol/messages/alter-configs.ts'
-import { alteredRow, answerAlterations, needsOfConfigs } from '../configs.ts'
+import { alteredRow, answerAlterations, auditOfConfigs, needsOfConfigs } from '../configs.ts'
 import { handler } from '../handler.ts'
 
 export const alterConfigsHandler = handler(alterConfigs, rooms => ({
   needs: ({ body }) => needsOfConfigs('ALTER_CONFIGS', body.resources),
+  audit: ({ body }) => auditOfConfigs(body.resources),
   answer({ body: { resources, validateOnly }, permissions }) {
     const alterations = resources.map(({ resourceType, resourceName, configs }) => ({
       resourceType,

@@ -13,6 +13,7 @@ import { onTopics } from '../needs.ts'
 
 export const createPartitionsHandler = handler(createPartitions, rooms => ({
   needs: ({ body }) => onTopics('ALTER', 'name', body.topics),
+  audit: ({ body }) => ({ verb: 'create partitions', what: body.topics.map(({ name }) => name) }),
   async answer({ body: { topics, validateOnly, timeoutMs }, permissions }) {
     const denied = (name: string) => permissions.topic('name', name)
     const allowed = topics.filter(({ name }) => denied(name) === null)

@@ -22,6 +22,7 @@ type Row = ResponseInput<typeof createTopics>['topics'][number]
 
 export const createTopicsHandler = handler(createTopics, rooms => ({
   needs: ({ apiVersion, body }) => needsOf(body, apiVersion),
+  audit: ({ body }) => ({ verb: 'create topics', what: body.topics.map(({ name }) => name) }),
   async answer({ body, permissions }) {
     const denied = (name: string) => permissions.topic('name', name)
     const allowed = body.topics.filter(({ name }) => denied(name) === null)

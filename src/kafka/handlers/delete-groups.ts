@@ -12,6 +12,7 @@ import { onEach } from '../needs.ts'
 
 export const deleteGroupsHandler = handler(deleteGroups, rooms => ({
   needs: ({ body }) => onEach('DELETE', 'GROUP', body.groupsNames),
+  audit: ({ body }) => ({ verb: 'delete groups', what: body.groupsNames }),
   async answer({ body, permissions }) {
     const asked = [...new Set(body.groupsNames)]
     const allowed = asked.filter(groupId => permissions.group(groupId) === null)

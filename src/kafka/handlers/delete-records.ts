@@ -20,6 +20,7 @@ type Answer = ResponseInput<typeof deleteRecords>
 export const deleteRecordsHandler = handler(deleteRecords, rooms => ({
   // Kafka Streams deletes the records of its repartition topics, so WRITE is enough.
   needs: ({ body }) => orElse(onTopics('DELETE', 'name', body.topics), resource => ({ operation: 'WRITE', resource })),
+  audit: ({ body }) => ({ verb: 'delete records', what: body.topics.map(({ name }) => name) }),
   async answer({ body, permissions }) {
     const allowed = body.topics.filter(({ name }) => permissions.topic('name', name) === null)
     const requests = allowed.flatMap(({ name, partitions }) =>

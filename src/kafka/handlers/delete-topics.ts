@@ -22,6 +22,10 @@ const FIRST_WITH_IDS = 6
 
 export const deleteTopicsHandler = handler(deleteTopics, rooms => ({
   needs: request => referencesOf(request).flatMap(needsOf),
+  audit: request => ({
+    verb: 'delete topics',
+    what: referencesOf(request).map(({ name, topicId }) => name ?? topicId),
+  }),
   async answer(request) {
     const references = referencesOf(request)
     const refusals = await refusalsOf(rooms, request.permissions, references)

@@ -13,6 +13,10 @@ import { onGroup, onTopics } from '../needs.ts'
 
 export const offsetDeleteHandler = handler(offsetDelete, rooms => ({
   needs: ({ body }) => [onGroup('DELETE', body.groupId), ...onTopics('READ', 'name', body.topics)],
+  audit: ({ body }) => ({
+    verb: 'delete offsets',
+    what: { group: body.groupId, topics: body.topics.map(({ name }) => name) },
+  }),
   async answer({ body, permissions }) {
     const asked = body.topics.map(({ name, partitions }) => ({
       topic: name,
