@@ -7,7 +7,7 @@ import { publishLag } from './admin/groups/lag-gauges.ts'
 import { createHealth, type HealthRooms } from './admin/health.ts'
 import { RecordReaders } from './admin/records/readers.ts'
 import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
-import { openPolicies } from './auth/clients/policies.ts'
+import { openPolicies, type Policies } from './auth/clients/policies.ts'
 import { type Accounts, openAccounts } from './auth/console/accounts.ts'
 import type { HashParameters } from './auth/console/password-hash.ts'
 import type { SingleSignOn } from './auth/console/single-sign-on.ts'
@@ -58,6 +58,8 @@ export interface BrokerOptions {
   readonly isShared?: boolean
   /** False switches the HTTP side off. */
   readonly hasHttp?: boolean
+  /** Gives clients their policies in place of the stored rules, for tests of what a policy allows. */
+  readonly policies?: Policies
   /** Routes and limits that replace the broker's own, for tests of rules that every route must follow. */
   readonly http?: HttpOverrides
 }
@@ -140,6 +142,7 @@ interface Given {
   /** Called when the broker cannot go on. */
   readonly fail: (error: Error) => void
   readonly openStoreInstead: (() => Promise<Store>) | undefined
+  readonly policiesInstead: Policies | undefined
   /** Null if the HTTP side is off. */
   readonly httpParts: ReturnType<typeof loadHttp> | null
   readonly httpOverrides: HttpOverrides | undefined
@@ -178,6 +181,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     draining: new AbortController(),
     fail: failure.resolve,
     openStoreInstead: options.openStore,
+    policiesInstead: options.policies,
     // The parts load while the store opens.
     httpParts: options.hasHttp === false ? null : loadHttp(),
     httpOverrides: options.http,
@@ -359,7 +363,7 @@ async function openQuotas({ store, clock, random, unreadable }: Given & { readon
 
 async function openRules(made: Given & { readonly store: Store }) {
   const acls = await openAclKeeper(made)
-  return { acls, policies: openPolicies({ ...made, acls }) }
+  return { acls, policies: made.policiesInstead ?? openPolicies({ ...made, acls }) }
 }
 
 function openOthers({ cluster, clock }: Given & { readonly cluster: Cluster }) {
