@@ -113,6 +113,11 @@ export function notImplied({ principal, operation, type, pattern }: Asked & { re
   return because(INVALID_REQUEST, message)
 }
 
+/** Returns a binding or a filter in words, for the audit line: `User:ada READ TOPIC orders`. */
+export function sayBinding(principal: string | null, operation: number, type: number, name: string | null): string {
+  return `${principal ?? 'any'} ${operationOf(operation) ?? operation} ${typeOf(type) ?? type} ${name ?? 'any'}`
+}
+
 function readPrincipal(given: string): string | Refusal {
   const takes = `${USER}<name> or ${GROUP}<name>`
   if (given.startsWith(GROUP)) return groupPrincipal(given.slice(GROUP.length))

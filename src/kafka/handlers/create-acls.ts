@@ -14,7 +14,7 @@ import { canonicalUsername } from '../../auth/user-rules.ts'
 import { because, INVALID_REQUEST, isRefusal, KAFKA_STORAGE_ERROR, NONE, type Refusal } from '../../protocol/errors.ts'
 import { createAcls } from '../../protocol/messages/create-acls.ts'
 import type { UnreadableDocument } from '../../store/store.ts'
-import { notImplied, readCreation } from '../acls.ts'
+import { notImplied, readCreation, sayBinding } from '../acls.ts'
 import { handler } from '../handler.ts'
 import { onCluster } from '../needs.ts'
 
@@ -22,7 +22,9 @@ export const createAclsHandler = handler(createAcls, rooms => ({
   needs: () => [onCluster('ALTER')],
   audit: ({ body }) => ({
     verb: 'create acls',
-    what: body.creations.map(each => `${each.principal} ${each.operation} ${each.resourceType}:${each.resourceName}`),
+    what: body.creations.map(({ principal, operation, resourceType, resourceName }) =>
+      sayBinding(principal, operation, resourceType, resourceName),
+    ),
   }),
   async answer({ body }) {
     const asked = body.creations.map(readCreation)

@@ -9,7 +9,7 @@ import { listAcls, deleteAcls as revoke } from '../../admin/acls.ts'
 import { aFewAtATime } from '../../base/a-few.ts'
 import { isRefusal, KAFKA_STORAGE_ERROR, NONE, type Refusal } from '../../protocol/errors.ts'
 import { deleteAcls } from '../../protocol/messages/delete-acls.ts'
-import { type Binding, bindingOf, checkFilter, isMatch } from '../acls.ts'
+import { type Binding, bindingOf, checkFilter, isMatch, sayBinding } from '../acls.ts'
 import { handler } from '../handler.ts'
 import { onCluster } from '../needs.ts'
 
@@ -17,9 +17,8 @@ export const deleteAclsHandler = handler(deleteAcls, rooms => ({
   needs: () => [onCluster('ALTER')],
   audit: ({ body }) => ({
     verb: 'delete acls',
-    what: body.filters.map(
-      ({ principalFilter, operation, resourceTypeFilter, resourceNameFilter }) =>
-        `${principalFilter ?? 'any'} ${operation} ${resourceTypeFilter}:${resourceNameFilter ?? 'any'}`,
+    what: body.filters.map(({ principalFilter, operation, resourceTypeFilter, resourceNameFilter }) =>
+      sayBinding(principalFilter, operation, resourceTypeFilter, resourceNameFilter),
     ),
   }),
   async answer({ body }) {
