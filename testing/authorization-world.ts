@@ -31,7 +31,7 @@ export async function startWorld(t: CleanUp): Promise<World> {
   let next: Policy | null = null
   const broker = await startBroker(
     t,
-    { topics: [pattern('auto-*')] },
+    { 'broker.id': 1, topics: [pattern('auto-*')] },
     {
       openStore: async () => store,
       policies: { current: () => next, resolve: async () => next },
@@ -103,13 +103,13 @@ export async function send(wire: Wire, [name, version, said]: Example, idOfA: st
   const { api } = handlers.find(each => each.api.name === name)!
   const body = bodyOf(api, said)
   const withId = JSON.parse(JSON.stringify(body, keepBytes).replaceAll(ID_OF_A, idOfA), (_, value) =>
-    typeof value === 'object' && value?.bytes === true ? Buffer.alloc(0) : value,
+    typeof value?.bytes === 'string' ? Buffer.from(value.bytes, 'base64') : value,
   )
   return await wire.send(api, version, withId as never)
 }
 
 export function keepBytes(_: string, value: unknown): unknown {
   return typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
-    ? { bytes: true }
+    ? { bytes: Buffer.from((value as unknown as { data: number[] }).data).toString('base64') }
     : value
 }

@@ -4,14 +4,18 @@
 
 import type { Api, Fields } from '../src/protocol/schema.ts'
 import { ZERO_UUID } from '../src/protocol/schema.ts'
+import { batchOf } from './kafka.ts'
 
 /** The id of the topic `a` in the examples. A test that sends them replaces it. */
 export const ID_OF_A = 'AAAAAAAAAAAAAAAAAAAAAQ'
 const TOPIC = 2
 const BROKER = 4
 const GROUP = 32
-/** A resource of Kafka's ACLs that matches any. */
+/** Numbers of Kafka's ACLs. */
 const ANY = 1
+const LITERAL = 3
+const READ = 3
+const ALLOW = 3
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -21,6 +25,7 @@ type Values = Readonly<Record<string, unknown>>
  */
 export type Example = readonly [api: string, version: number, body: Values, ...needs: string[]]
 
+const RECORDS = batchOf(['x'])
 const a = { name: 'a' }
 const onePartition = [{ partitionIndex: 0 }]
 
@@ -31,9 +36,9 @@ export const examples: readonly Example[] = [
     {
       acks: -1,
       topicData: [
-        { name: 'a', partitionData: [{ index: 0 }] },
-        { name: 'b', partitionData: [{ index: 0 }] },
-        { name: 'a', partitionData: [{ index: 1 }] },
+        { name: 'a', partitionData: [{ index: 0, records: RECORDS }] },
+        { name: 'b', partitionData: [{ index: 0, records: RECORDS }] },
+        { name: 'a', partitionData: [{ index: 1, records: RECORDS }] },
       ],
     },
     'row: WRITE TOPIC a',
@@ -42,13 +47,13 @@ export const examples: readonly Example[] = [
   [
     'Produce',
     13,
-    { acks: -1, topicData: [{ topicId: ID_OF_A, partitionData: [{ index: 0 }] }] },
+    { acks: -1, topicData: [{ topicId: ID_OF_A, partitionData: [{ index: 0, records: RECORDS }] }] },
     'row: WRITE TOPIC #a',
   ],
   [
     'Produce',
     9,
-    { acks: -1, transactionalId: 'x', topicData: [{ name: 'a', partitionData: [{ index: 0 }] }] },
+    { acks: -1, transactionalId: 'x', topicData: [{ name: 'a', partitionData: [{ index: 0, records: RECORDS }] }] },
     'request: WRITE TRANSACTIONAL_ID x',
     'row: WRITE TOPIC a',
   ],
@@ -148,11 +153,11 @@ export const examples: readonly Example[] = [
     'row: CREATE TOPIC a or CREATE CLUSTER kafka-cluster',
     'hidden: DESCRIBE_CONFIGS TOPIC a',
   ],
-  ['DeleteTopics', 5, { topicNames: ['a'] }, 'row: DELETE TOPIC a'],
+  ['DeleteTopics', 5, { topicNames: ['a'], timeoutMs: 10_000 }, 'row: DELETE TOPIC a'],
   [
     'DeleteTopics',
     6,
-    { topics: [{ name: 'b' }, { name: null, topicId: ID_OF_A }] },
+    { topics: [{ name: 'b' }, { name: null, topicId: ID_OF_A }], timeoutMs: 10_000 },
     'row: DELETE TOPIC b',
     'row: DELETE TOPIC #a',
   ],
@@ -181,15 +186,37 @@ export const examples: readonly Example[] = [
     { resourceTypeFilter: ANY, operation: ANY, permissionType: ANY },
     'request: DESCRIBE CLUSTER kafka-cluster',
   ],
-  ['CreateAcls', 2, { creations: [{ principal: 'nobody' }] }, 'request: ALTER CLUSTER kafka-cluster'],
-  ['DeleteAcls', 2, { filters: [{ principalFilter: 'nobody' }] }, 'request: ALTER CLUSTER kafka-cluster'],
+  [
+    'CreateAcls',
+    2,
+    {
+      creations: [
+        {
+          resourceType: TOPIC,
+          resourceName: 'a',
+          resourcePatternType: LITERAL,
+          principal: 'User:stranger',
+          host: '*',
+          operation: READ,
+          permissionType: ALLOW,
+        },
+      ],
+    },
+    'request: ALTER CLUSTER kafka-cluster',
+  ],
+  [
+    'DeleteAcls',
+    2,
+    { filters: [{ resourceTypeFilter: ANY, principalFilter: 'User:stranger', operation: ANY, permissionType: ANY }] },
+    'request: ALTER CLUSTER kafka-cluster',
+  ],
   [
     'DescribeConfigs',
     1,
     {
       resources: [
         { resourceType: TOPIC, resourceName: 'a' },
-        { resourceType: BROKER, resourceName: '0' },
+        { resourceType: BROKER, resourceName: '1' },
         { resourceType: GROUP, resourceName: 'g' },
       ],
     },
@@ -204,7 +231,7 @@ export const examples: readonly Example[] = [
     {
       resources: [
         { resourceType: TOPIC, resourceName: 'a' },
-        { resourceType: BROKER, resourceName: '0' },
+        { resourceType: BROKER, resourceName: '1' },
       ],
     },
     'row: ALTER_CONFIGS TOPIC a',
@@ -239,7 +266,7 @@ export const examples: readonly Example[] = [
     { entries: [{ entity: [{ entityType: 'user', entityName: 'u' }] }], validateOnly: true },
     'request: ALTER_CONFIGS CLUSTER kafka-cluster',
   ],
-  ['DescribeUserScramCredentials', 0, { users: null }, 'request: DESCRIBE CLUSTER kafka-cluster'],
+  ['DescribeUserScramCredentials', 0, { users: [{ name: 'u' }] }, 'request: DESCRIBE CLUSTER kafka-cluster'],
   ['DescribeCluster', 0, {}],
   ['DescribeCluster', 0, { includeClusterAuthorizedOperations: true }, 'hidden: DESCRIBE CLUSTER kafka-cluster'],
   ['ListConfigResources', 1, {}, 'request: DESCRIBE_CONFIGS CLUSTER kafka-cluster'],

@@ -1,6 +1,6 @@
 // Sends the examples of every API with every kind of rule, and compares each resource of the answer with the needs
-// that the handlers declare. What a rule allows is decided here once more, in the simplest way, from the table of
-// operations that follow from rules.
+// that the handlers declare. This file decides once more which operations a rule allows, in the
+// simplest way, from the table of operations that follow from rules.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -97,7 +97,7 @@ function check(
     return
   }
   const codesOf = (type: Type, resource: string) => {
-    const shown = type === 'CLUSTER' ? '0' : resource
+    const shown = type === 'CLUSTER' ? '1' : resource
     return [...(codes.get(shown) ?? codes.get('') ?? [])]
   }
   const isGroupDenied = needs.some(need => need.scope === 'row' && need.type === 'GROUP' && !need.isMet(need.name))
@@ -151,7 +151,7 @@ test('every API answers every kind of rule with the error of each resource, as i
   for (const grant of everyGrant) {
     const isAllowed = (operation: string, type: Type, name: string | null) => allows(grant, operation, type, name)
     const said = JSON.stringify(grant)
-    const principals = grant === null ? ['nobody'] : ['ada', 'group:team']
+    const principals = grant === null ? ['stranger'] : ['ada', 'group:team']
     for (const principal of principals) {
       const grants = new Map(grant === null ? [] : [[principal, [grant]]])
       await run(policyOf(grants, new Set(), ADA), isAllowed, `${principal} ${said}`)

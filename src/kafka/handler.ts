@@ -35,7 +35,7 @@ export interface Request<Body> {
   readonly clientId: string | null
   /** The connection of the request, and the identity of its client. */
   readonly connection: Session
-  /** What the client may do, by the needs of the API. Dispatch has refused a request whose own needs are not met. */
+  /** The permissions of the client. Dispatch has refused a request if a need of the whole request is not met. */
   readonly permissions: Permissions
   readonly receivedAtMs: number
   /** After this time an answer is too late: the client has got REQUEST_TIMED_OUT. */

@@ -28,6 +28,9 @@ export type Resource =
   | { readonly type: ResourceType; readonly name: string | null }
   | { readonly type: 'TOPIC'; readonly id: string }
 
+/** How a request names its topics: by `name`, or by `topicId`. */
+export type Naming = 'name' | 'topicId'
+
 /** See the head of this file. */
 export type Scope = 'request' | 'row' | 'hidden'
 
@@ -74,7 +77,7 @@ export function onEach(
 }
 
 /** Returns the needs of an operation on topics that rows name by name or by id. */
-export function onTopics<N extends 'name' | 'topicId'>(
+export function onTopics<N extends Naming>(
   operation: Operation,
   naming: N,
   topics: readonly { readonly [Key in N]: string }[],

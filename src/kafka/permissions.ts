@@ -11,11 +11,10 @@ import {
   TOPIC_AUTHORIZATION_FAILED,
   TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 } from '../protocol/errors.ts'
-import { CLUSTER, CLUSTER_NAME, type Need, type Permission, type Resource } from './needs.ts'
+import { CLUSTER, CLUSTER_NAME, type Naming, type Need, type Permission, type Resource } from './needs.ts'
 import { operationsOf } from './operations.ts'
-import type { Naming } from './partitions.ts'
 
-/** What a request may do. Every method asks for resources that the needs of the API declare. */
+/** The permissions of a request. Every method asks about resources that the needs of the API declare. */
 export interface Permissions {
   /** The policy that the request arrived with; null if the client may do everything. */
   readonly policy: Policy | null
