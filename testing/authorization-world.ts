@@ -5,11 +5,12 @@ import type { Policy } from '../src/auth/clients/policy.ts'
 import { systemClock } from '../src/base/clock.ts'
 import { handlers } from '../src/kafka/handlers/all.ts'
 import { createTopics } from '../src/protocol/messages/create-topics.ts'
+import { deleteTopics } from '../src/protocol/messages/delete-topics.ts'
 import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
 import { metadata } from '../src/protocol/messages/metadata.ts'
 import { offsetCommit } from '../src/protocol/messages/offset-commit.ts'
 import { type CleanUp, pattern, startBroker, type TestBroker } from './broker.ts'
-import { bodyOf, type Example, ID_OF_A } from './permission-examples.ts'
+import { bodyOf, type Example, ID_OF_A, NEW_TOPIC } from './permission-examples.ts'
 import { createMemoryStore } from './sim/memory-store.ts'
 import type { Wire } from './wire.ts'
 
@@ -47,7 +48,10 @@ export async function startWorld(t: CleanUp): Promise<World> {
   return { ...broker, connectAs, admin: await connectAs(null) }
 }
 
-/** Makes the topics `a` and `b` and the groups `g` and `h` if they are missing. Returns the id of `a`. */
+/**
+ * Makes the topics `a` and `b` and the groups `g` and `h` if they are missing, and deletes NEW_TOPIC. Returns the id of
+ * `a`.
+ */
 export async function restore(admin: Wire): Promise<string> {
   const topics = ['a', 'b'].map(name => ({
     name,
@@ -57,6 +61,7 @@ export async function restore(admin: Wire): Promise<string> {
     configs: [],
   }))
   await admin.send(createTopics, 7, { topics, timeoutMs: 10_000, validateOnly: false })
+  await admin.send(deleteTopics, 5, { topicNames: [NEW_TOPIC], timeoutMs: 10_000 })
   for (const groupId of ['g', 'h']) {
     const partitions = [{ partitionIndex: 0, committedOffset: 0, committedLeaderEpoch: -1, committedMetadata: null }]
     await admin.send(offsetCommit, 8, {

@@ -11,6 +11,8 @@ export const ID_OF_A = 'AAAAAAAAAAAAAAAAAAAAAQ'
 const TOPIC = 2
 const BROKER = 4
 const GROUP = 32
+/** A topic that does not exist, and that a client may create by using it. */
+export const NEW_TOPIC = 'auto-1'
 /** Numbers of Kafka's ACLs. */
 const ANY = 1
 const LITERAL = 3
@@ -95,6 +97,13 @@ export const examples: readonly Example[] = [
     'row: DESCRIBE TOPIC a',
     'row: DESCRIBE TOPIC #a',
     'hidden: CREATE TOPIC a or CREATE CLUSTER kafka-cluster',
+  ],
+  [
+    'Metadata',
+    9,
+    { topics: [{ name: NEW_TOPIC }], allowAutoTopicCreation: true },
+    `row: DESCRIBE TOPIC ${NEW_TOPIC}`,
+    `hidden: CREATE TOPIC ${NEW_TOPIC} or CREATE CLUSTER kafka-cluster`,
   ],
   [
     'OffsetCommit',

@@ -9,8 +9,9 @@ export interface Difference {
 
 export const differences: readonly Difference[] = [
   {
-    why: 'WRITE on a topic also allows CreateTopics of that name and DeleteRecords, because Kafka Streams needs both and no rule grants CREATE or DELETE. In Kafka they need rules of their own.',
-    shows: /^(CreateTopics|DeleteRecords) \d+, TOPIC WRITE \S+: a: shown, TOPIC_AUTHORIZATION_FAILED$/,
+    why: 'WRITE on a topic also allows to create it, by CreateTopics or by using it, and DeleteRecords, because Kafka Streams needs both and no rule grants CREATE or DELETE. In Kafka they need rules of their own.',
+    shows:
+      /^(CreateTopics|DeleteRecords|Metadata) \d+, TOPIC WRITE \S+: (a|auto-1): shown, TOPIC_AUTHORIZATION_FAILED$/,
   },
   {
     why: 'READ or WRITE on a topic, and READ on a group, also allow DescribeConfigs of it, because no rule grants DESCRIBE_CONFIGS. In Kafka this needs a rule of its own.',

@@ -16,7 +16,7 @@ import { offsetFetch } from '../../src/protocol/messages/offset-fetch.ts'
 import { kafkaAbsence, startApacheKafka } from '../../testing/apache-kafka.ts'
 import { AUTHORIZATION, look, restore, send, startWorld } from '../../testing/authorization-world.ts'
 import { eventually } from '../../testing/eventually.ts'
-import { type Example, examples } from '../../testing/permission-examples.ts'
+import { type Example, examples, NEW_TOPIC } from '../../testing/permission-examples.ts'
 import { connect, type Wire } from '../../testing/wire.ts'
 import { type Difference, differences } from './differences.ts'
 
@@ -36,7 +36,7 @@ const grants: readonly (Grant | null)[] = [
 /** Kafka never answers some requests that it cannot read. */
 const ANSWER_MS = 5000
 
-const RESOURCES = ['', 'a', 'b', 'g', 'h', 'x', '1']
+const RESOURCES = ['', 'a', 'b', 'g', 'h', 'x', '1', NEW_TOPIC]
 
 /** Returns what the answer says of each resource: it is absent, shown, or refused with a code. */
 async function observe(wire: Wire, example: Example, idOfA: string): Promise<ReadonlyMap<string, string>> {

@@ -69,11 +69,26 @@ export const differences: readonly Difference[] = [
     hides: [[/^(readers \w+ \d+) [01] /gm, '$1 0 ']],
   },
   {
+    why: 'Rules in Ketch grant READ and WRITE. DESCRIBE and CREATE follow from them, so they are accepted and not listed.',
+    commands: /^kafka-acls --(list|add .*(--producer|--operation Describe))/,
+    hides: [
+      [/^\s*\(principal=.*operation=(DESCRIBE|CREATE), permissionType=ALLOW\).*\n/gm, ''],
+      [/^Acl \(.*operation=(DESCRIBE|CREATE), permissionType=ALLOW\)\) already exists\.\n/gm, ''],
+      [/^Adding ACLs for resource .*\n/gm, ''],
+    ],
+  },
+  {
+    why: 'Ketch has rules only for topics and groups, without DENY, hosts and all users. It refuses other rules and names the field.',
+    commands:
+      /^kafka-acls --add .*(--deny-principal|--allow-host|--transactional-id|User:\*|--operation (All|Delete|Alter))/,
+    hides: [[/^.*$/s, '']],
+  },
+  {
     why: 'Not in this version of Ketch: transactions, security, replication, the groups of KIP-848, KIP-932 and KIP-1071, and APIs that only a KRaft quorum has. ApiVersions does not list them.',
     commands: /^kafka-broker-api-versions/,
     hides: [
       [
-        /^\s(SaslHandshake|AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|DescribeAcls|CreateAcls|DeleteAcls|SaslAuthenticate|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|AlterUserScramCredentials|UpdateFeatures|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
+        /^\s(SaslHandshake|AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|SaslAuthenticate|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|AlterUserScramCredentials|UpdateFeatures|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
         '',
       ],
     ],

@@ -3,13 +3,20 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { askHttp } from '../../testing/ask-http.ts'
 import { CODES, restore, startWorld, type World } from '../../testing/authorization-world.ts'
+import { startBroker } from '../../testing/broker.ts'
+import { eventually } from '../../testing/eventually.ts'
 import { batchOf } from '../../testing/kafka.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import type { Wire } from '../../testing/wire.ts'
 import type { Operation, ResourceType } from '../api/words.ts'
 import type { Grant } from '../auth/clients/acl-rules.ts'
 import { type Client, EVERYTHING, policyOf } from '../auth/clients/policy.ts'
+import { systemClock } from '../base/clock.ts'
 import { deleteGroups } from '../protocol/messages/delete-groups.ts'
+import { deleteRecords } from '../protocol/messages/delete-records.ts'
+import { deleteTopics } from '../protocol/messages/delete-topics.ts'
 import { describeTopicPartitions } from '../protocol/messages/describe-topic-partitions.ts'
 import { fetch } from '../protocol/messages/fetch.ts'
 import { findCoordinator } from '../protocol/messages/find-coordinator.ts'
@@ -84,6 +91,19 @@ test('a rule to write a name lets its client create the topic and delete its rec
     [
       ['auto-1', 0],
       ['other', CODES.TOPIC],
+    ],
+  )
+  const deletion = { name: 'auto-1', partitions: [{ partitionIndex: 0, offset: -1 }] }
+  await produced(writer, 'auto-1')
+  const deleted = await writer.send(deleteRecords, 2, {
+    topics: [deletion, { ...deletion, name: 'a' }],
+    timeoutMs: 1000,
+  })
+  assert.deepEqual(
+    deleted.topics.map(({ partitions: [row] }) => [row!.errorCode, row!.lowWatermark]),
+    [
+      [0, 1],
+      [CODES.TOPIC, -1],
     ],
   )
   const operations = await writer.send(metadata, 9, {
@@ -187,4 +207,50 @@ test('each denied permission is logged with the client, and a client that may do
   const before = world.log().length
   await produced(await world.connectAs(EVERYTHING), 'a')
   assert.doesNotMatch(world.log().slice(before), /no rule allows/)
+})
+
+test('a change of rules counts for connections that open after it, and for no connection that is open', async t => {
+  const store = createMemoryStore(systemClock)
+  const settings = { 'broker.acl.enabled': true, 'admin.security-enabled': false } as const
+  const broker = await startBroker(t, settings, { openStore: async () => store, hasHttp: true })
+  const ask = askHttp(broker.url)
+  const codeOf = async (wire: Wire) => (await produced(wire, 'a')).responses[0]!.partitionResponses[0]!.errorCode
+  const early = await broker.connect()
+  assert.equal(await codeOf(early), CODES.TOPIC, 'without a rule nothing is allowed')
+  await ask('/api/v1/acls', 201, { body: { principal: 'ANONYMOUS', topic: 'a', operation: 'WRITE' } })
+  assert.equal(await codeOf(early), CODES.TOPIC)
+  const later = await broker.connect()
+  const created = await later.send(metadata, 9, { topics: [{ name: 'a' }], allowAutoTopicCreation: true } as never)
+  assert.equal(created.topics[0]!.errorCode, 0)
+  assert.equal(await codeOf(later), 0)
+  await ask('/api/v1/acls/ANONYMOUS?topic=a&operation=WRITE', 204, { method: 'DELETE' })
+  assert.equal(await codeOf(later), 0)
+  assert.equal(await codeOf(await broker.connect()), CODES.TOPIC)
+})
+
+test('a change over Kafka has its audit line with the client and the result, also if it is refused', async t => {
+  const world = await startWorld(t)
+  await restore(world.admin)
+  const topicNames = ['b']
+  const client = await world.connectAs(policy())
+  const refused = await client.send(deleteTopics, 5, { topicNames, timeoutMs: 10_000 })
+  assert.equal(refused.responses[0]!.errorCode, CODES.TOPIC)
+  await world.admin.send(deleteTopics, 5, { topicNames, timeoutMs: 10_000 })
+  const lines = world
+    .log()
+    .split('\n')
+    .filter(line => /delete topics .*\\"b/.test(line))
+  const line = (code: string) =>
+    new RegExp(`svc\\.audit.*delete topics.*who=User:ANONYMOUS.*from=127\\.0\\.0\\.1.*code=${code}.*what=.*b`)
+  assert.match(lines[0]!, line('TOPIC_AUTHORIZATION_FAILED'))
+  assert.match(lines[1]!, line('null'))
+})
+
+test('a change is audited even if its client is gone before the answer', async t => {
+  const world = await startWorld(t)
+  await restore(world.admin)
+  const client = await world.connectAs(null)
+  await client.post(deleteTopics, 5, { topicNames: ['b'], timeoutMs: 10_000 })
+  client.socket.resetAndDestroy()
+  await eventually('the line is written', () => /svc\.audit.*delete topics.*code=null/.test(world.log()))
 })

@@ -236,7 +236,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
 
     /** Drops an answer without encoding it, and lets the handler release its memory. */
     #dropped(answer: Answer<Api>): Outcome {
-      this.#audit(answer === CLOSE ? [] : this.#errorsOf(answer as Reply<Api> | null))
+      this.#audit(answer === CLOSE ? null : answer)
       this.#request.onSent?.()
       return SILENCE
     }
@@ -280,7 +280,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
 
     #refused(refusal: Refusal, result: Result): Outcome {
       if (!this.#wanted) {
-        this.#audit([refusal.name])
+        this.#audit(null, [refusal.name])
         return SILENCE
       }
       try {
@@ -325,14 +325,14 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     #measure(result: Result, answer: ResponseInput<Api> | null, bytes: number): void {
       const elapsedMs = clock.monotonic() - this.#incoming.receivedAtMs
       measures.answered(this.#route.api, result, elapsedMs, this.#incoming, bytes, answer)
-      this.#audit(this.#errorsOf(answer))
+      this.#audit(answer)
       if (logger.isEnabled('DEBUG')) this.#tell(result, answer, elapsedMs)
     }
 
     /** Logs the change that the request asked for, even if its client is gone. */
-    #audit(errors: readonly string[]): void {
+    #audit(answer: ResponseInput<Api> | null, errors?: readonly string[]): void {
       const change = this.#route.answering.audit?.(this.#request)
-      if (change !== undefined) audit(change, this.#incoming.connection, errors)
+      if (change !== undefined) audit(change, this.#incoming.connection, errors ?? this.#errorsOf(answer))
     }
 
     #errorsOf(answer: ResponseInput<Api> | null): readonly string[] {
