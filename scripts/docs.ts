@@ -4,6 +4,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { differences } from '../e2e/authorization/differences.ts'
+import { derivations } from '../src/auth/clients/policy.ts'
 import { errors } from '../src/protocol/errors.ts'
 import { betweenBrokers, messages } from '../src/protocol/messages/all.ts'
 import type { Key, Setting } from '../src/settings/settings.ts'
@@ -11,6 +13,7 @@ import { fullKey, sections } from '../src/settings/settings.ts'
 import { environmentName } from '../src/settings/sources.ts'
 import { inertTopicConfigs, topicConfigs } from '../src/settings/topic-configs.ts'
 import { metricRows } from '../src/telemetry/metrics.ts'
+import { examples } from '../testing/permission-examples.ts'
 import { compatibilityPage } from './compatibility.ts'
 import { code, plain, table } from './markdown.ts'
 
@@ -183,8 +186,121 @@ ${table(['Code', 'Name', 'Clients retry', 'Meaning'], rows)}
 `
 }
 
+/** Returns the rules that allow each operation, by type of resource. */
+function derivationRows(): string[][] {
+  return Object.entries(derivations).flatMap(([type, operations]) =>
+    Object.entries(operations).map(([operation, { of, rules, any }]) => [
+      code(`${operation} ${type}`),
+      `${rules.map(rule => code(`${rule} ${of}`)).join(' or ')}${any === true ? ' on any' : ''}`,
+    ]),
+  )
+}
+
+const SCOPES: Readonly<Record<string, string>> = {
+  request: 'the whole request is refused',
+  row: 'its rows are refused',
+  hidden: 'the answer leaves it out',
+}
+
+/** Returns the needs of each API, from the examples that the tests send. */
+function needRows(): string[][] {
+  return [...Map.groupBy(examples, ([api]) => api)].map(([api, its]) => {
+    const needs = its.flatMap(([, , , ...texts]) => texts.map(sayNeed))
+    return [api, needs.length === 0 ? 'nothing' : [...new Set(needs)].join('<br>')]
+  })
+}
+
+function sayNeed(text: string): string {
+  const [scope, first, second] = text.split(/: | or /)
+  const said = (permission: string) => code(permission.split(' ').slice(0, 2).join(' '))
+  return `${said(first!)}${second === undefined ? '' : ` or ${said(second)}`}: ${SCOPES[scope!]}`
+}
+
+function authorizationPage(): string {
+  return `${GENERATED}
+
+# Authorization
+
+How the broker decides what a Kafka client may do while \`svc.broker.acl.enabled\` is true. While it is false, every client may do everything. The reasons for
+the rules that are not in the specification are in [decision 0049](../decisions/0049-what-a-rule-allows.md).
+
+## Rules
+
+A rule allows one principal one operation, \`READ\` or \`WRITE\`, on topics or on groups. Its resource is a name, a prefix of names followed by \`*\`, or \`*\`
+alone for all. Names are compared with their case. Rules only grant, and an operation that no rule grants is refused. Operators manage rules with the admin API,
+with \`ketch acls\`, and with \`kafka-acls.sh\`.
+
+- A client has the rules of its own name and those of each of its groups (\`group:<name>\`), together.
+- A client of a listener without SASL is \`ANONYMOUS\`, or the distinguished name of its certificate. It needs rules like any other.
+- The principals of \`svc.broker.acl.super-users\`, \`group:<name>\` included, may do everything. So may the other brokers of the cluster.
+- The rules of a client are fixed when it authenticates, and again when it authenticates again on the same connection. A change of rules has no effect on
+  connections that are open.
+- If the stored rules of a principal cannot be read, they grant nothing.
+
+Kafka's other operations follow from the rules. An operation that is not in this table, and every operation on the cluster or on a transactional id that is not
+here, is for super-users only: to delete topics, to add partitions, to change configs, quotas, credentials and rules.
+
+${table(['Operation', 'Allowed by a rule for'], derivationRows())}
+
+## APIs
+
+What a request of each API needs, and what happens without it. The codes are \`TOPIC_AUTHORIZATION_FAILED\`, \`GROUP_AUTHORIZATION_FAILED\`,
+\`CLUSTER_AUTHORIZATION_FAILED\` and \`TRANSACTIONAL_ID_AUTHORIZATION_FAILED\`, by the type of the resource. The check comes before every effect: a refused
+request creates no topic and stores nothing.
+
+${table(['API', 'Needs'], needRows())}
+
+- A topic that a client may not describe does not exist for it. A list leaves it out. If a request names it, its rows have the same code whether it exists or not.
+  A topic id is no secret, as in Kafka: an id without a topic has \`UNKNOWN_TOPIC_ID\`.
+- Metadata and Produce create a topic by a pattern of \`svc.topics\` only for a client that may \`CREATE\` it. Otherwise an unknown topic that a pattern would
+  create has \`TOPIC_AUTHORIZATION_FAILED\` in Metadata, as in Kafka.
+- A Fetch checks every partition of its answer: those that it names, those of its fetch session, also if another client opened it, and all of them again when it
+  has waited.
+- The id of a member of a group gives no right: each request of a group needs \`READ\` on the group. Neither does a producer id: each Produce needs \`WRITE\` on
+  the topic. A client with these rights can use the ids of others in the same group or topic.
+- Answers that list authorized operations (KIP-430) list those that the client's rules allow.
+
+## Kafka's ACL APIs
+
+DescribeAcls, CreateAcls and DeleteAcls work on the same rules. They are served while ACLs are off too, so that the rules can be made first (Apache Kafka answers
+\`SECURITY_DISABLED\` then). While ACLs are on, they are for super-users.
+
+| Kafka | Rule |
+| --- | --- |
+| \`User:ada\` | principal \`ada\` |
+| \`Group:ops\` | principal \`group:ops\` |
+| \`LITERAL\` \`orders\` | \`orders\` |
+| \`LITERAL\` \`*\` | \`*\` |
+| \`PREFIXED\` \`logs-\` | \`logs-*\` |
+| operation \`READ\`, \`WRITE\` | the same |
+
+A binding with another host than \`*\`, with \`DENY\`, for \`User:*\`, with the operation \`ALL\`, or with a literal name that ends in \`*\`, cannot be expressed. It gets
+\`INVALID_REQUEST\`, and the message names the field.
+
+\`kafka-acls.sh --producer\` also asks for \`DESCRIBE\` and \`CREATE\`, \`--consumer\` for \`DESCRIBE\`, and \`--idempotent\` for \`IDEMPOTENT_WRITE\`. These follow from
+\`READ\` and \`WRITE\`. The broker accepts such a binding if the principal has a rule that implies it, or gets one by the same request. It stores nothing for it, so
+\`--list\` shows only \`READ\` and \`WRITE\`, and the operation ends with the rule that implies it. Without such a rule the binding is refused.
+
+## Differences from Apache Kafka
+
+The same rule, in Ketch and in Apache Kafka with its \`StandardAuthorizer\`. \`e2e/authorization\` compares every API and fails for a difference that is not here.
+
+${table(
+  ['Difference'],
+  differences.map(({ why }) => [plain(why)]),
+)}
+
+## In the log
+
+The logger \`svc.kafka.authorization\` writes at INFO which permission a client does not have, at most one line in ten seconds for each operation and type. The
+logger \`svc.audit\` writes a line for each request that changes topics, records, configs, quotas, groups or rules: the client, its tenant and address, the change
+with names and without values, and the errors of the answer. Lines of refused requests are included.
+`
+}
+
 const pages: Readonly<Record<string, () => string>> = {
   'docs/reference/apis.md': apisPage,
+  'docs/reference/authorization.md': authorizationPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/topic-configs.md': topicConfigsPage,

@@ -7,6 +7,8 @@ import { publishLag } from './admin/groups/lag-gauges.ts'
 import { createHealth, type HealthRooms } from './admin/health.ts'
 import { RecordReaders } from './admin/records/readers.ts'
 import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
+import { openPolicies, type Policies } from './auth/clients/policies.ts'
+import { watchRules } from './auth/clients/rule-watch.ts'
 import { type Accounts, openAccounts } from './auth/console/accounts.ts'
 import type { HashParameters } from './auth/console/password-hash.ts'
 import type { SingleSignOn } from './auth/console/single-sign-on.ts'
@@ -66,6 +68,8 @@ export interface BrokerOptions {
   readonly isShared?: boolean
   /** False switches the HTTP side off. */
   readonly hasHttp?: boolean
+  /** Gives clients their policies in place of the stored rules, for tests of what a policy allows. */
+  readonly policies?: Policies
   /** Routes and limits that replace the broker's own, for tests of rules that every route must follow. */
   readonly http?: HttpOverrides
 }
@@ -118,7 +122,7 @@ const ORDER = startOrder<Given>()
   .step('the groups', openCoordinator, ({ groups }) => groups.close())
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
   .step('the quotas', openQuotas)
-  .step('the rules of clients', async made => ({ acls: await openAclKeeper(made) }))
+  .step('the rules of clients', openRules, ({ ruleWatch }) => ruleWatch?.close())
   .step('the certificate of the Kafka listeners', openKafkaCertificate, ({ kafkaCertificate }) =>
     kafkaCertificate?.close(),
   )
@@ -155,6 +159,7 @@ interface Given {
   readonly fail: (error: Error) => void
   readonly openStoreInstead: (() => Promise<Store>) | undefined
   readonly openMechanisms: OpenMechanisms
+  readonly policiesInstead: Policies | undefined
   /** Null if the HTTP side is off. */
   readonly httpParts: ReturnType<typeof loadHttp> | null
   readonly httpOverrides: HttpOverrides | undefined
@@ -194,6 +199,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     fail: failure.resolve,
     openStoreInstead: options.openStore,
     openMechanisms: options.openMechanisms ?? openMechanisms,
+    policiesInstead: options.policies,
     // The parts load while the store opens.
     httpParts: options.hasHttp === false ? null : loadHttp(),
     httpOverrides: options.http,
@@ -373,8 +379,22 @@ async function openQuotas({ store, clock, random, unreadable }: Given & { readon
   return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
 }
 
+async function openRules(made: Given & { readonly store: Store }) {
+  const { settings, clock } = made
+  const acls = await openAclKeeper(made)
+  const isWatched =
+    made.isShared &&
+    settings.get('broker.acl.enabled') &&
+    kafkaEndpoints(settings).some(({ security }) => !usesSasl(security))
+  return {
+    acls,
+    policies: made.policiesInstead ?? openPolicies({ ...made, acls }),
+    ruleWatch: isWatched ? watchRules(acls, clock) : null,
+  }
+}
+
 async function openSasl(
-  made: Given & { readonly store: Store; readonly cluster: Cluster },
+  made: Given & { readonly store: Store; readonly cluster: Cluster; readonly policies: Policies },
 ): Promise<{ readonly authentication: Authentication }> {
   const { settings, cluster } = made
   const isUsed = settings.get('broker.enabled') && kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
@@ -385,7 +405,8 @@ async function openSasl(
     isMember: broker => isMember(cluster, broker),
   })
   const hidden = made.isShared ? [own] : []
-  return { authentication: openAuthentication({ ...made, mechanisms, hidden, resolve: async () => null }) }
+  const { resolve } = made.policies
+  return { authentication: openAuthentication({ ...made, mechanisms, hidden, resolve }) }
 }
 
 interface Certified {

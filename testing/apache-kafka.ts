@@ -27,6 +27,8 @@ export const kafkaJars: Jars = {
 export interface ApacheKafka {
   readonly host: '127.0.0.1'
   readonly port: number
+  /** The port of a listener with SASL/PLAIN for `users`; null without users. */
+  readonly saslPort: number | null
   /** The value of a client's `bootstrap.servers`. */
   readonly address: string
   readonly pid: number
@@ -60,20 +62,28 @@ export function kafkaAbsence(): string | null {
 
 /**
  * Starts Apache Kafka and resolves when Kafka logs that it has started. `properties` are lines of server.properties
- * and override the defaults for a single node. `jvmFlags` come after the flags of Kafka's own script. Rejects with
- * everything that Kafka printed if it ends first or does not start within two minutes.
+ * and override the defaults for a single node. `jvmFlags` come after the flags of Kafka's own script. `users` are
+ * names and passwords for a second listener, with SASL/PLAIN. Rejects with everything that Kafka printed if it ends
+ * first or does not start within two minutes.
  */
 export async function startApacheKafka(
   cleanUp: CleanUp,
-  options: { properties?: Readonly<Record<string, string>>; jvmFlags?: readonly string[] } = {},
+  options: {
+    properties?: Readonly<Record<string, string>>
+    jvmFlags?: readonly string[]
+    users?: Readonly<Record<string, string>>
+  } = {},
 ): Promise<ApacheKafka> {
   const folder = await mkdtemp(join(tmpdir(), 'apache-kafka-'))
   const [port, controllerPort] = [await freePort(), await freePort()]
+  const saslPort = options.users === undefined ? null : await freePort()
+  const open = `PLAINTEXT://127.0.0.1:${port}`
+  const listeners = saslPort === null ? open : `${open},SASL_PLAINTEXT://127.0.0.1:${saslPort}`
   const properties = {
     'process.roles': 'broker,controller',
     'node.id': '1',
-    listeners: `PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}`,
-    'advertised.listeners': `PLAINTEXT://127.0.0.1:${port}`,
+    listeners: `${listeners},CONTROLLER://127.0.0.1:${controllerPort}`,
+    'advertised.listeners': listeners,
     'controller.listener.names': 'CONTROLLER',
     'controller.quorum.voters': `1@127.0.0.1:${controllerPort}`,
     'log.dirs': join(folder, 'logs'),
@@ -82,6 +92,7 @@ export async function startApacheKafka(
     'transaction.state.log.min.isr': '1',
     'share.coordinator.state.topic.replication.factor': '1',
     'share.coordinator.state.topic.min.isr': '1',
+    ...saslProperties(options.users ?? {}),
     ...options.properties,
   }
   const file = join(folder, 'server.properties')
@@ -113,6 +124,7 @@ export async function startApacheKafka(
   return {
     host: '127.0.0.1',
     port,
+    saslPort,
     address: `127.0.0.1:${port}`,
     pid: child.pid,
     folder,
@@ -122,6 +134,17 @@ export async function startApacheKafka(
       child.kill(signal)
       await exited
     },
+  }
+}
+
+function saslProperties(users: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const entries = Object.entries(users)
+  if (entries.length === 0) return {}
+  const options = entries.map(([name, password]) => `user_${name}="${password}"`).join(' ')
+  return {
+    'listener.security.protocol.map': 'PLAINTEXT:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT,CONTROLLER:PLAINTEXT',
+    'sasl.enabled.mechanisms': 'PLAIN',
+    'listener.name.sasl_plaintext.plain.sasl.jaas.config': `org.apache.kafka.common.security.plain.PlainLoginModule required ${options};`,
   }
 }
 

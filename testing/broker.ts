@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Policies } from '../src/auth/clients/policies.ts'
 import type { SaslMechanism } from '../src/auth/sasl/mechanism.ts'
 import type { Clock } from '../src/base/clock.ts'
 import { type Broker, type HttpOverrides, startBroker as start } from '../src/broker.ts'
@@ -46,6 +47,8 @@ export interface TestBrokerOptions {
   readonly openStore?: () => Promise<Store>
   readonly openMechanisms?: () => Promise<readonly SaslMechanism[]>
   readonly isShared?: boolean
+  /** The policies of clients; by default those of the settings and the stored rules. */
+  readonly policies?: Policies
   /** Starts the HTTP side too, on a free port. */
   readonly hasHttp?: boolean
   /** The test's own routes, limits and parameters of password hashes. */

@@ -35,7 +35,13 @@ export async function* compareTools(cleanUp: CleanUp): AsyncGenerator<Comparison
     settings: { 'svc.broker.id': '1', 'svc.broker.rebalance-delay': '0ms' },
   })
   const kafka = await startApacheKafka(cleanUp, {
-    properties: { 'group.initial.rebalance.delay.ms': '0', 'offsets.topic.num.partitions': '1' },
+    properties: {
+      'group.initial.rebalance.delay.ms': '0',
+      'offsets.topic.num.partitions': '1',
+      // Kafka serves rules only with an authorizer. Its only client may do everything.
+      'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
+      'super.users': 'User:ANONYMOUS',
+    },
   })
   const tools = startTools(cleanUp)
   let live: (() => Promise<void>) | null = null

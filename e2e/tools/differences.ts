@@ -84,6 +84,21 @@ export const differences: readonly Difference[] = [
     ],
   },
   {
+    why: 'Rules in Ketch grant READ and WRITE. DESCRIBE and CREATE follow from them, so they are accepted and not listed.',
+    commands: /^kafka-acls --(list|add .*(--producer|--operation Describe))/,
+    hides: [
+      [/^\s*\(principal=.*operation=(DESCRIBE|CREATE), permissionType=ALLOW\).*\n/gm, ''],
+      [/^Acl \(.*operation=(DESCRIBE|CREATE), permissionType=ALLOW\)\) already exists\.\n/gm, ''],
+      [/^Adding ACLs for resource .*\n/gm, ''],
+    ],
+  },
+  {
+    why: 'Ketch has rules only for topics and groups, without DENY, hosts and all users. It refuses other rules and names the field.',
+    commands:
+      /^kafka-acls --add .*(--deny-principal|--allow-host|--transactional-id|User:\*|--operation (All|Delete|Alter))/,
+    hides: [[/^.*$/s, '']],
+  },
+  {
     why: 'Not in this version of Ketch: transactions, security, replication, the groups of KIP-848, KIP-932 and KIP-1071, and APIs that only a KRaft quorum has. ApiVersions does not list them.',
     commands: /^kafka-broker-api-versions/,
     hides: [

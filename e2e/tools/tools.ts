@@ -12,6 +12,7 @@ const source = fileURLToPath(new URL('Tools.java', import.meta.url))
 
 /** The main classes, by the names of Kafka's own scripts. */
 const MAIN_CLASSES = {
+  'kafka-acls': 'org.apache.kafka.tools.AclCommand',
   'kafka-broker-api-versions': 'org.apache.kafka.tools.BrokerApiVersionsCommand',
   'kafka-cluster': 'org.apache.kafka.tools.ClusterTool',
   'kafka-configs': 'kafka.admin.ConfigCommand',

@@ -88,7 +88,31 @@ const RESET = '--reset-offsets --group readers --topic events'
 /** Hides the measured speeds. */
 const SPEED: Verb['hidden'] = [[/[\d.]+ (records\/sec|MB\/sec|ms)\b/g, 'N $1']]
 
+const acls = (args: string): Verb => ({ tool: 'kafka-acls', args: args.split(' '), isUnordered: true })
+
 export const verbs: readonly Verb[] = [
+  acls('--list'),
+  acls('--add --allow-principal User:ada --producer --topic orders'),
+  acls('--add --allow-principal User:ada --producer --topic orders'),
+  acls('--list --topic orders'),
+  acls('--add --allow-principal User:bob --consumer --topic logs- --group g --resource-pattern-type prefixed'),
+  acls('--add --allow-principal Group:ops --operation Read --topic *'),
+  acls('--add --allow-principal User:ada --operation Describe --topic orders'),
+  acls('--add --allow-principal User:ada --operation Delete --topic orders'),
+  acls('--add --allow-principal User:ada --operation All --topic orders'),
+  acls('--add --allow-principal User:* --operation Read --topic orders'),
+  acls('--add --deny-principal User:eve --operation Read --topic orders'),
+  acls('--add --allow-principal User:ada --allow-host 10.0.0.1 --operation Read --topic orders'),
+  acls('--list --principal User:bob'),
+  acls('--list --topic logs-2 --resource-pattern-type match'),
+  acls('--list --group g2 --resource-pattern-type match'),
+  acls(
+    '--remove --force --allow-principal User:bob --consumer --topic logs- --group g --resource-pattern-type prefixed',
+  ),
+  acls('--list --topic logs- --resource-pattern-type any'),
+  acls('--remove --force --topic orders'),
+  acls('--remove --force --topic *'),
+  acls('--list'),
   topics('--create --topic events --partitions 2'),
   topics('--create --topic events'),
   topics('--create --topic events --if-not-exists'),

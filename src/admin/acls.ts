@@ -8,6 +8,7 @@ import type { AclKeeper } from '../auth/clients/acl-keeper.ts'
 import { type Grant, isSameGrant, matches, objectionToPrincipal } from '../auth/clients/acl-rules.ts'
 import { canonicalUsername } from '../auth/user-rules.ts'
 import { checkGroupId, checkTopicName } from '../protocol/names.ts'
+import { UnreadableDocument } from '../store/store.ts'
 
 interface AclRooms {
   readonly acls: AclKeeper
@@ -62,14 +63,71 @@ export async function createAcl(
   { principal: given, ...grant }: AclRule,
 ): Promise<{ readonly kind: 'granted'; readonly isNew: boolean; readonly rule: AclRule } | InvalidRule> {
   const principal = canonicalUsername(given)
-  const message = objectionToPrincipal(principal)
-  if (message !== null) return { kind: 'invalid', field: 'principal', message }
-  const objection = objectionToResource(grant)
-  if (objection !== null) return { kind: 'invalid', field: 'resource', message: objection }
+  const objection = objectionTo({ principal, ...grant })
+  if (objection !== null) return objection
   const isNew = await acls.change(principal, grants => {
     return grants.some(each => isSameGrant(each, grant)) ? null : [...grants, grant]
   })
   return { kind: 'granted', isNew, rule: { principal, ...grant } }
+}
+
+/**
+ * Grants these rules, with one change for each principal. Resolves to one outcome for each rule, in order: null if the
+ * principal has it, else why not. Throws what the store throws; some principals may have their rules then.
+ */
+export async function createAcls(
+  rooms: AclRooms,
+  rules: readonly AclRule[],
+): Promise<readonly (InvalidRule | UnreadableDocument | null)[]> {
+  const outcomes = rules.map((rule): InvalidRule | UnreadableDocument | null => objectionTo(rule))
+  await changeEach(rooms, rules, outcomes, (grants, asked) => {
+    const all = new Map([...grants, ...asked].map(grant => [keyOf(grant), grant]))
+    return all.size === grants.length ? null : [...all.values()]
+  })
+  return outcomes
+}
+
+/**
+ * Deletes these rules, with one change for each principal. Resolves to one outcome for each rule, in order: null if
+ * the principal no longer has it. Throws what the store throws; some rules may be deleted then.
+ */
+export async function deleteAcls(
+  rooms: AclRooms,
+  rules: readonly AclRule[],
+): Promise<readonly (UnreadableDocument | null)[]> {
+  const outcomes = rules.map((): UnreadableDocument | null => null)
+  await changeEach(rooms, rules, outcomes, (grants, asked) => {
+    const doomed = new Set(asked.map(keyOf))
+    const left = grants.filter(each => !doomed.has(keyOf(each)))
+    return left.length === grants.length ? null : left
+  })
+  return outcomes
+}
+
+/** Changes the rules of each principal that is named by a rule without an outcome. */
+async function changeEach<Outcome>(
+  { acls }: AclRooms,
+  rules: readonly AclRule[],
+  outcomes: (Outcome | UnreadableDocument | null)[],
+  decide: (grants: readonly Grant[], asked: readonly Grant[]) => readonly Grant[] | null,
+): Promise<void> {
+  const open = [...rules.keys()].filter(at => outcomes[at] === null)
+  for (const [principal, places] of Map.groupBy(open, at => canonicalUsername(rules[at]!.principal))) {
+    const asked = places.map(at => {
+      const { principal: _, ...grant } = rules[at]!
+      return grant
+    })
+    try {
+      await acls.change(principal, grants => decide(grants, asked))
+    } catch (error) {
+      if (!(error instanceof UnreadableDocument)) throw error
+      for (const at of places) outcomes[at] = error
+    }
+  }
+}
+
+function keyOf({ resourceType, resource, operation }: Grant): string {
+  return `${resourceType} ${operation} ${resource}`
 }
 
 /** Deletes the rule. Resolves to true if the rule existed. Throws what the store throws, or UnreadableDocument. */
@@ -78,6 +136,13 @@ export async function deleteAcl({ acls }: AclRooms, { principal, ...grant }: Acl
     const left = grants.filter(each => !isSameGrant(each, grant))
     return left.length === grants.length ? null : left
   })
+}
+
+function objectionTo({ principal, ...grant }: AclRule): InvalidRule | null {
+  const message = objectionToPrincipal(canonicalUsername(principal))
+  if (message !== null) return { kind: 'invalid', field: 'principal', message }
+  const objection = objectionToResource(grant)
+  return objection === null ? null : { kind: 'invalid', field: 'resource', message: objection }
 }
 
 /** Returns the objection to the name or pattern as a phrase; null if it is valid. */

@@ -12,7 +12,17 @@ const ROOT = 'root'
  * The audit logger. It logs every change, also changes of levels. Therefore its own level comes only from the
  * settings.
  */
-export const AUDIT_LOGGER = 'svc.audit'
+const AUDIT_LOGGER = 'svc.audit'
+
+/**
+ * Returns the audit logger. Its level is that of the settings and does not change while the broker runs: a user who
+ * may change levels must not be able to hide changes.
+ */
+export function openAuditLog(logger: Logger): Logger {
+  const own = logger.named('audit')
+  logger.setLevel(AUDIT_LOGGER, logger.levels().get(AUDIT_LOGGER)!.level)
+  return own
+}
 
 /** Kafka's names of levels. FATAL is OFF here, because Ketch writes no FATAL lines. */
 const LEVELS: ReadonlyMap<string, Level> = new Map([

@@ -2,7 +2,6 @@
 // shows only the members that the route allows (`audited`), so that no secret is logged by mistake. If the body does
 // not fit its shape, a member may contain others, such as a password. Then the line shows single values only.
 
-import { AUDIT_LOGGER } from '../admin/loggers.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { AnyRoute } from './route.ts'
 
@@ -19,16 +18,6 @@ export interface Asked {
   /** The code of the problem; null if there was none. */
   readonly code: string | null
   readonly requestId: string
-}
-
-/**
- * Returns the audit logger. Its level is that of the settings and does not change while the broker runs: a user who
- * may change levels must not be able to hide changes.
- */
-export function openAuditLog(logger: Logger): Logger {
-  const own = logger.named('audit')
-  logger.setLevel(AUDIT_LOGGER, logger.levels().get(AUDIT_LOGGER)!.level)
-  return own
 }
 
 export function audit(logger: Logger, { verb, audited = [] }: AnyRoute, asked: Asked): void {

@@ -524,7 +524,7 @@ function open(given: Partial<Parameters<typeof openAuthentication>[0]> = {}) {
     ...given,
   })
   const listener = { name: 'SASL', host: 'h', port: 1, security: 'sasl-plaintext' } as const
-  return { authentication, clock, lines, session: new Session(1, listener, '10.0.0.1') }
+  return { authentication, clock, lines, session: new Session(1, listener, '10.0.0.1', null) }
 }
 
 const bytes = (text: string) => Buffer.from(text)

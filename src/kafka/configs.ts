@@ -11,7 +11,9 @@ import type {
   ConfigType,
 } from '../admin/contract.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal } from '../protocol/errors.ts'
+import type { Audited } from './audit.ts'
 import { type Need, type Operation, onCluster, onEach } from './needs.ts'
+import type { Permissions } from './permissions.ts'
 
 export const RESOURCE_TYPES: Readonly<Record<ConfigResourceType, number>> = Object.freeze({
   topic: 2,
@@ -72,8 +74,25 @@ export function needsOfConfigs(operation: Operation, resources: readonly NamedRe
   ]
 }
 
+/** Returns the change of configs for the audit line: each resource with the names of its configs. */
+export function auditOfConfigs(
+  resources: readonly (NamedResource & { readonly configs: readonly { readonly name: string }[] })[],
+): Audited {
+  const what = resources.map(({ resourceType, resourceName, configs }) => ({
+    [resourceTypeOf(resourceType) ?? String(resourceType)]: resourceName,
+    configs: configs.map(({ name }) => name),
+  }))
+  return { verb: 'alter configs', what }
+}
+
 /** Config resource types that have permissions of their own. For all other types the permission is on the cluster. */
 const OWN_TYPES: ReadonlySet<ConfigResourceType | null> = new Set(['topic', 'group'])
+
+/** Returns the refusal of the row about this resource; null if the client is allowed to ask. */
+export function configRefusal(permissions: Permissions, { type, name }: ConfigResource): Refusal | null {
+  if (type === 'topic') return permissions.topic('name', name)
+  return type === 'group' ? permissions.group(name) : permissions.cluster()
+}
 
 export function unknownResourceType(resourceType: number): Refusal {
   return because(INVALID_REQUEST, `Unknown resource type ${resourceType}`)
@@ -86,9 +105,10 @@ export interface Alteration extends NamedResource {
 
 /**
  * Returns the answer of an API that alters configs: one row for each resource, in the order of the request. `alter`
- * gets the changes that the broker understands. It returns null or a refusal for each of them.
+ * gets the changes that the client may make and the broker understands. It returns null or a refusal for each of them.
  */
 export async function answerAlterations(
+  permissions: Permissions,
   alterations: readonly Alteration[],
   isWhole: boolean,
   alter: (changes: readonly ConfigChange[]) => Promise<readonly (Refusal | null)[]>,
@@ -97,7 +117,8 @@ export async function answerAlterations(
   const changes: ConfigChange[] = []
   for (const { edits, ...named } of alterations) {
     const resource = resourceOf(named)
-    if (resource === null) refusals.push(unknownResourceType(named.resourceType))
+    const denied = resource === null ? unknownResourceType(named.resourceType) : configRefusal(permissions, resource)
+    if (resource === null || denied !== null) refusals.push(denied)
     else if (isRefusal(edits)) refusals.push(edits)
     else {
       refusals.push(null)

@@ -243,7 +243,7 @@ function startDispatch(answering: Partial<Answering<typeof apiVersions>>, level:
   const metrics = createMetrics()
   const rooms = { clock, logger, metrics, settings: testSettings(), throttle } as unknown as Rooms
   const dispatch = createDispatch([answered], rooms, new AbortController().signal)
-  const session = new Session(1, { name: 'PLAINTEXT', host: 'h', port: 1, security: 'plaintext' }, 'a')
+  const session = new Session(1, { name: 'PLAINTEXT', host: 'h', port: 1, security: 'plaintext' }, 'a', null)
   const settled = Promise.withResolvers<Outcome>()
   const send = () =>
     dispatch.receive(requestHeader(apiVersions, 0, 7, 'c'), session, (_, outcome) => settled.resolve(outcome))

@@ -3,13 +3,16 @@
 // to an error code. It knows the session of a connection, but no sockets (connection/) and no API (handlers/).
 //
 // The logger `svc.kafka.dispatch` follows clients. At TRACE it logs each request when it arrives. At DEBUG it logs
-// each finished request, with the error codes of its answer and its time.
+// each finished request, with the error codes of its answer and its time. `svc.kafka.authorization` logs at INFO which
+// permission a client does not have.
 
 import { assert } from '../base/assert.ts'
+import { cut } from '../base/cut.ts'
 import { decodeRequest, encodeResponse } from '../protocol/codec.ts'
 import {
   because,
   ILLEGAL_SASL_STATE,
+  isRefusal,
   KAFKA_STORAGE_ERROR,
   REQUEST_TIMED_OUT,
   type Refusal,
@@ -20,11 +23,14 @@ import { Malformed } from '../protocol/malformed.ts'
 import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
 import { isStoreFailure, StoreContended } from '../store/store.ts'
 import type { RequestScope, Scoped } from '../telemetry/logger.ts'
+import { openAudit } from './audit.ts'
 import { awaitsRawToken, gate } from './connection/sasl-state.ts'
 import type { Session } from './connection/session.ts'
 import { codeFinder, type FindCodes, type FindFault, faultFinder } from './faults.ts'
 import { type Answer, type Answering, CLOSE, type Handler, type Reply, type Request, type Rooms } from './handler.ts'
 import { createMeasures, type Result } from './measures.ts'
+import type { Need } from './needs.ts'
+import { ALL_ALLOWED, type Permissions, permissionsOf } from './permissions.ts'
 import { answerToken } from './raw-tokens.ts'
 import { decodeAgain } from './repeats.ts'
 
@@ -96,6 +102,8 @@ type Settled = (exchange: Exchange, outcome: Outcome) => void
 export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain: AbortSignal): Dispatch {
   const { clock, throttle, authentication } = rooms
   const logger = rooms.logger.named('kafka.dispatch')
+  const audit = openAudit(rooms.logger)
+  const authorization = rooms.logger.named('kafka.authorization')
   const measures = createMeasures(rooms.metrics, rooms.catalogue)
   const timeoutMs = rooms.settings.get('broker.response-queue-timeout')
   const isFlexible = headerLookup(handlers.map(each => each.api))
@@ -113,6 +121,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     readonly correlationId: number
     readonly clientId: string | null
     readonly connection: Session
+    permissions: Permissions = ALL_ALLOWED
     readonly receivedAtMs: number
     readonly deadlineMs: number
     readonly drain = drain
@@ -165,6 +174,11 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     start(): void {
       let answer: Answer<Api> | Promise<Answer<Api>>
       try {
+        const refusal = this.#authorize()
+        if (refusal !== null) {
+          this.outcome = this.#refused(refusal, 'error')
+          return
+        }
         answer = logger.during(this.#incoming, () => this.#route.answering.answer(this.#request))
       } catch (error) {
         this.outcome = this.#failed(error)
@@ -172,7 +186,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       }
       if (answer instanceof Promise) {
         answer.then(
-          value => this.#settled(this, this.#wanted ? this.#answered(value) : this.#dropped()),
+          value => this.#settled(this, this.#wanted ? this.#answered(value) : this.#dropped(value)),
           error => this.#settled(this, this.#failed(error)),
         )
         if (throttle.isTimed) this.#busyMs = clock.monotonic() - this.#request.receivedAtMs
@@ -200,6 +214,28 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       this.outcome = outcome.kind === 'answer' ? { ...outcome, reason: 'unauthenticated' } : outcome
     }
 
+    /** Sets the permissions of the request. Returns the refusal if the client may not send it at all. */
+    #authorize(): Refusal | null {
+      const { policy } = this.#incoming.connection
+      if (policy === null) return null
+      const needs = this.#route.answering.needs(this.#request)
+      const permissions = permissionsOf(policy, needs, rooms.catalogue, (need, name) => this.#tellDenied(need, name))
+      if (isRefusal(permissions)) return permissions
+      this.#incoming.permissions = permissions
+      return null
+    }
+
+    #tellDenied({ operation, resource: { type } }: Need, name: string | null): void {
+      const { principal, tenant, address } = this.#incoming.connection
+      authorization
+        .within(this.#incoming.scope())
+        .limited(`denied ${operation} ${type}`, LOG_EVERY_MS)
+        .info('no rule allows an operation that a client asked for', {
+          ...{ principal, tenant: tenant ?? undefined, address, operation, type },
+          name: name === null ? undefined : cut(name),
+        })
+    }
+
     patienceMs(): number {
       return this.#route.answering.patienceMs?.(this.#request) ?? 0
     }
@@ -222,7 +258,8 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
 
     /** Drops an answer without encoding it, and lets the handler release its memory. */
-    #dropped(): Outcome {
+    #dropped(answer: Answer<Api>): Outcome {
+      this.#audit(answer === CLOSE ? null : answer)
       this.#request.onSent?.()
       return SILENCE
     }
@@ -265,7 +302,10 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     }
 
     #refused(refusal: Refusal, result: Result): Outcome {
-      if (!this.#wanted) return SILENCE
+      if (!this.#wanted) {
+        this.#audit(null, [refusal.name])
+        return SILENCE
+      }
       try {
         const answer = this.#route.answering.refused(this.#request, refusal)
         if (answer !== CLOSE) return this.#encoded(answer as Reply<Api>, result)
@@ -308,13 +348,24 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
     #measure(result: Result, answer: ResponseInput<Api> | null, bytes: number): void {
       const elapsedMs = clock.monotonic() - this.#incoming.receivedAtMs
       measures.answered(this.#route.api, result, elapsedMs, this.#incoming, bytes, answer)
+      this.#audit(answer)
       if (logger.isEnabled('DEBUG')) this.#tell(result, answer, elapsedMs)
     }
 
+    /** Logs the change that the request asked for, even if its client is gone. */
+    #audit(answer: ResponseInput<Api> | null, errors?: readonly string[]): void {
+      const change = this.#route.answering.audit?.(this.#request)
+      if (change !== undefined) audit(change, this.#incoming.connection, errors ?? this.#errorsOf(answer))
+    }
+
+    #errorsOf(answer: ResponseInput<Api> | null): readonly string[] {
+      return answer === null ? [] : this.#route.findCodes(answer)
+    }
+
     #tell(result: Result, answer: ResponseInput<Api> | null, elapsedMs: number): void {
-      const { api, findCodes } = this.#route
+      const { api } = this.#route
       const { connection, waitedMs } = this.#incoming
-      const errors = answer === null ? [] : findCodes(answer)
+      const errors = this.#errorsOf(answer)
       logger
         .within(this.#incoming.scope())
         .debug(`${api.name} ${answer === null ? 'ends without an answer' : 'is answered'}`, {

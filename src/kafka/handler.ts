@@ -4,6 +4,8 @@
 // It knows no sockets, correlation ids or encoding (dispatch.ts and connection/ do), and does not import another
 // handler.
 
+import type { AclKeeper } from '../auth/clients/acl-keeper.ts'
+import type { Policies } from '../auth/clients/policies.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Random } from '../base/random.ts'
 import type { Cluster } from '../cluster/cluster.ts'
@@ -19,10 +21,12 @@ import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
 import type { Logger, RequestScope } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { Audited } from './audit.ts'
 import type { Authentication } from './authentication.ts'
 import type { SaslPart } from './connection/sasl-state.ts'
 import type { Session } from './connection/session.ts'
 import type { Need } from './needs.ts'
+import type { Permissions } from './permissions.ts'
 import type { Throttle } from './throttle.ts'
 
 /** One decoded request. `deadlineMs` and `receivedAtMs` are on Clock.monotonic(). */
@@ -33,6 +37,8 @@ export interface Request<Body> {
   readonly clientId: string | null
   /** The connection of the request, and the identity of its client. */
   readonly connection: Session
+  /** The permissions of the client. Dispatch has refused a request if a need of the whole request is not met. */
+  readonly permissions: Permissions
   readonly receivedAtMs: number
   /** After this time an answer is too late: the client has got REQUEST_TIMED_OUT. */
   readonly deadlineMs: number
@@ -68,6 +74,8 @@ export interface Rooms {
   readonly readPositions: ReadPositions
   readonly producerIds: ProducerIds
   readonly clientQuotas: ClientQuotas
+  readonly acls: AclKeeper
+  readonly policies: Policies
   readonly throttle: Throttle
   readonly authentication: Authentication
   readonly cluster: Cluster
@@ -98,8 +106,8 @@ export type Answer<A extends Api> = Reply<A> | typeof CLOSE | null
 export interface Answering<A extends Api> {
   /**
    * Returns the operations that the client must be allowed to do, computed from the request alone. An API without
-   * needs returns `NO_NEEDS`. The broker checks no permissions yet. needs.ts says how it will check them, and how it
-   * will answer a row that is not allowed.
+   * needs returns `NO_NEEDS`. Dispatch checks the needs of the whole request. The handler asks `request.permissions`
+   * about each row, before any effect (needs.ts). Called only for a client with a policy.
    */
   needs(request: Request<RequestOf<A>>): readonly Need[]
   /**
@@ -114,6 +122,8 @@ export interface Answering<A extends Api> {
    * broker has a defect). Every requested row has the code. Synchronous, must not throw.
    */
   refused(request: Request<RequestOf<A>>, refusal: Refusal): Reply<A> | typeof CLOSE
+  /** Returns the change that the request asks for, for the audit line. An API that changes nothing has no such line. */
+  audit?(request: Request<RequestOf<A>>): Audited
   /**
    * The refusal while the store is unavailable; its code must make clients retry. The default is KAFKA_STORAGE_ERROR,
    * which tells clients that the broker cannot reach its disk. After COORDINATOR_NOT_AVAILABLE, clients look up the

@@ -17,10 +17,10 @@ import {
 } from '../protocol/errors.ts'
 import type { Listener } from './connection/session.ts'
 import type { Rooms } from './handler.ts'
+import type { Naming } from './needs.ts'
 import { nodesOf } from './nodes.ts'
 
-/** How a request names its topics: by `name`, or by `topicId`. */
-export type Naming = 'name' | 'topicId'
+export type { Naming } from './needs.ts'
 
 /** Returns the topic that a request names in this way, or the refusal if it is unknown or unreadable. */
 export function findTopic(catalogue: Catalogue, naming: Naming, said: string): Topic | Refusal {

@@ -6,6 +6,7 @@ import { seededRandom } from '../../base/random.ts'
 import { type Store, StoreUnavailable, UnreadableDocument } from '../../store/store.ts'
 import { openAclKeeper } from './acl-keeper.ts'
 import type { Grant } from './acl-rules.ts'
+import { watchRules } from './rule-watch.ts'
 
 const read: Grant = { resourceType: 'TOPIC', resource: 'orders', operation: 'READ' }
 const write: Grant = { ...read, operation: 'WRITE' }
@@ -28,7 +29,7 @@ async function open(isShared = true) {
       changes: [{ key: 'document', value: Buffer.from(text) }],
     })
   }
-  return { store, told, join, put, one: await join(store), other: await join(store.beside()) }
+  return { clock, store, told, join, put, one: await join(store), other: await join(store.beside()) }
 }
 
 test('the views of two brokers agree as soon as each has looked', async () => {
@@ -93,4 +94,21 @@ test('a broker that is alone on its store sends no request to catch up', async (
   const { list } = store.calls
   await one.catchUp()
   assert.equal(store.calls.list, list)
+})
+
+test('the rules that another broker writes are followed, also after the store was away, until the watch ends', async () => {
+  const { clock, store, one, other } = await open()
+  const watch = watchRules(other, clock)
+  await one.change('ada', () => [read])
+  await clock.advance(1000)
+  assert.deepEqual([...other.current().grants.keys()], ['ada'])
+  store.faults.failNext('list', 'unavailable')
+  await clock.advance(1000)
+  await one.change('bob', () => [read])
+  await clock.advance(1000)
+  assert.deepEqual([...other.current().grants.keys()], ['ada', 'bob'])
+  watch.close()
+  await one.change('cy', () => [read])
+  await clock.advance(5000)
+  assert.deepEqual([...other.current().grants.keys()], ['ada', 'bob'])
 })

@@ -25,7 +25,10 @@ export type Grant = Readonly<Omit<AclRule, 'principal'>>
 
 const MAP_OF: Readonly<Record<ResourceType, 'topics' | 'groups'>> = Object.freeze({ TOPIC: 'topics', GROUP: 'groups' })
 
-/** Returns whether the pattern of a grant matches this name. */
+/**
+ * Returns whether the pattern of a grant matches this name; of another pattern, whether it matches every name that
+ * the other one matches.
+ */
 export function matches(pattern: string, name: string): boolean {
   return pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : pattern === name
 }
@@ -103,9 +106,19 @@ function isOperation(value: unknown): value is Operation {
 const GROUP_PREFIX = 'group:'
 const MAX_PRINCIPAL_CHARACTERS = 256
 
+/** Returns the principal of a group of an identity provider. */
+export function groupPrincipal(name: string): string {
+  return `${GROUP_PREFIX}${name}`
+}
+
+/** Returns whether the principal is a group. No name of a user contains ':'. */
+export function isGroupPrincipal(principal: string): boolean {
+  return principal.startsWith(GROUP_PREFIX)
+}
+
 /** Returns why a principal cannot be granted a right, as a phrase; null if it can. */
 export function objectionToPrincipal(principal: string): string | null {
-  const isGroup = principal.startsWith(GROUP_PREFIX)
+  const isGroup = isGroupPrincipal(principal)
   const name = isGroup ? principal.slice(GROUP_PREFIX.length) : principal
   if (name === '') return 'names no principal'
   if (!name.isWellFormed()) return 'is not well-formed Unicode'

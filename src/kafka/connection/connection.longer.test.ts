@@ -528,7 +528,7 @@ async function startAnswering(
     }
     const connection = new Connection({
       transport: new Transport(socket),
-      session: new Session(1, { name: 'PLAINTEXT', host: 'h', port: 1, security: 'plaintext' }, 'a'),
+      session: new Session(1, { name: 'PLAINTEXT', host: 'h', port: 1, security: 'plaintext' }, 'a', null),
       dispatch,
       admission,
       clock,

@@ -9,6 +9,7 @@
 // (KIP-612).
 
 import type { Socket } from 'node:net'
+import { ANONYMOUS, type Policies } from '../../auth/clients/policies.ts'
 import type { Clock } from '../../base/clock.ts'
 import { usesSasl, usesTls } from '../../settings/endpoints.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -30,17 +31,13 @@ export interface ConnectionRooms {
   readonly dispatch: Dispatch
   readonly admission: Admission
   readonly throttle: Throttle
+  readonly policies: Pick<Policies, 'current'>
   readonly descriptors: Descriptors
   readonly clock: Clock
   readonly metrics: Metrics
   readonly logger: Logger
   /** Null if no listener uses TLS. */
   readonly handshakes: Handshakes | null
-  /**
-   * Sets the identity of a client that has shown a certificate on a listener without SASL. Its argument is the
-   * distinguished name. By default the name becomes the principal, without a policy.
-   */
-  readonly certified?: (session: Session, name: string) => void
 }
 
 export interface Connections {
@@ -74,7 +71,7 @@ const FOREIGN: ReadonlySet<CloseReason> = new Set([
 ])
 
 export function openConnections(rooms: ConnectionRooms): Connections {
-  const { settings, metrics, clock, admission, descriptors, handshakes, certified = identifyByName } = rooms
+  const { settings, metrics, clock, admission, descriptors, handshakes, policies } = rooms
   const logger = rooms.logger.named('kafka.connection')
   const limits = limitsOf(settings)
   const most = settings.get('broker.max-connections')
@@ -130,7 +127,8 @@ export function openConnections(rooms: ConnectionRooms): Connections {
     }
     const acceptedAtMs = clock.monotonic()
     let encrypted: Transport | null = null
-    const session = new Session(nextId++, listener, address, label => encrypted?.exportKey(label) ?? null)
+    const policy = policies.current(ANONYMOUS)
+    const session = new Session(nextId++, listener, address, policy, label => encrypted?.exportKey(label) ?? null)
     addresses.set(address, ofAddress + 1)
     if (logger.isEnabled('DEBUG')) {
       logger.debug('a connection is opened', { connection: session.id, address, listener: listener.name })
@@ -142,7 +140,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
     }
     handshakes!.begin(accepted, {
       secured(socket, { name }) {
-        if (name !== null && !usesSasl(listener.security)) certified(session, name)
+        if (name !== null && !usesSasl(listener.security)) identify(session, name)
         readSecuredThrough(buffer, socket, bytes => connection.read(bytes))
         encrypted = new Transport(socket, accepted)
         const connection = serve(session, encrypted, acceptedAtMs)
@@ -153,6 +151,12 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       },
       flooded: failure => complain(failure, session),
     })
+  }
+
+  /** Gives the client the name in its certificate. */
+  function identify(session: Session, name: string): void {
+    const policy = policies.current({ name, groups: [] })
+    session.identify({ principal: `User:${name}`, tenant: null, deadlineMs: null, policy })
   }
 
   function serve(session: Session, transport: Transport, acceptedAtMs: number): Connection {
@@ -233,10 +237,6 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       for (const connection of [...connections]) connection.destroy()
     },
   }
-}
-
-function identifyByName(session: Session, name: string): void {
-  session.identify({ principal: `User:${name}`, tenant: null, deadlineMs: null, policy: null })
 }
 
 /**

@@ -46,13 +46,21 @@ export class Session implements Saying {
   /** The mechanism's part of the authentication in progress; null if none is in progress. */
   exchange: SaslExchange | null = null
   last: Said | null = null
-  #identity: Identity = ANONYMOUS
+  #identity: Identity
   readonly #ending = new AbortController()
   /** Aborts when the connection is closed. */
   readonly closed = this.#ending.signal
 
-  constructor(id: number, listener: Listener, address: string, exportKey: Channel['exportKey'] = () => null) {
+  /** `policy` is that of a client without a name: it counts until the client authenticates. */
+  constructor(
+    id: number,
+    listener: Listener,
+    address: string,
+    policy: Policy | null,
+    exportKey: Channel['exportKey'] = () => null,
+  ) {
     this.id = id
+    this.#identity = policy === null ? ANONYMOUS : { ...ANONYMOUS, policy }
     this.listener = listener
     this.address = address
     this.channel = { address, exportKey }

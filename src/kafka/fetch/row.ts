@@ -2,17 +2,31 @@
 // watermark and log start that the client was told. It lives as long as its request, or as long as its session.
 // reading.ts decides when it is read.
 
+import type { Policy } from '../../auth/clients/policy.ts'
 import type { Isolation, Partition, ReadResult } from '../../log/partition.ts'
 import { Watch, type Watchlist } from '../../log/waiters.ts'
-import { isRefusal, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../../protocol/errors.ts'
+import {
+  isRefusal,
+  type Refusal,
+  TOPIC_AUTHORIZATION_FAILED,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../../protocol/errors.ts'
 import type { fetch } from '../../protocol/messages/fetch.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
 import type { Rooms } from '../handler.ts'
+import { onEachRow } from '../needs.ts'
 import { findPartition, findRepeated, findTopic, keyOf, type Naming } from '../partitions.ts'
+import { isMet } from '../permissions.ts'
 
 type Body = RequestOf<typeof fetch>
 type Topic = Body['topics'][number]
 type Asked = Topic['partitions'][number]
+
+/**
+ * The need of a fetch. It is checked here and not by dispatch, because a request has rows that it does not name, and
+ * because a request that waits is checked again.
+ */
+export const READING = Object.freeze(onEachRow('READ'))
 
 export class FetchRow extends Watch {
   /** The name if the request uses names, else blank. */
@@ -31,6 +45,8 @@ export class FetchRow extends Watch {
   toldLogStartOffset = -1
   /** The request that works on the row. */
   reader: unknown = null
+  /** The policy that allows its client to read the topic; null without ACLs, or before the check. */
+  checkedFor: Policy | null = null
 
   constructor({ topic, topicId }: Topic, asked: Asked) {
     super()
@@ -52,8 +68,15 @@ export class FetchRow extends Watch {
     this.partitionMaxBytes = partitionMaxBytes
   }
 
-  /** Looks up the partition, unless a valid one is already known. */
-  resolve(rooms: Rooms, naming: Naming): void {
+  /** Looks up the partition, unless a valid one is already known, if the policy allows its client to read it. */
+  resolve(rooms: Rooms, naming: Naming, policy: Policy | null): void {
+    const denied = this.check(rooms, naming, policy)
+    if (denied !== null) {
+      this.leave()
+      this.partition = null
+      this.found = denied
+      return
+    }
     if (this.partition !== null && this.partition.refusal === null) return
     const topic = findTopic(rooms.catalogue.current(), naming, naming === 'name' ? this.topic : this.topicId)
     const found = findPartition(rooms, topic, this.index)
@@ -62,6 +85,19 @@ export class FetchRow extends Watch {
       this.partition = null
       this.found = found
     } else this.partition = found
+  }
+
+  /**
+   * Returns the refusal if the policy does not allow the client to read the topic, else null. A row that the same
+   * policy has allowed costs one comparison.
+   */
+  check({ catalogue }: Pick<Rooms, 'catalogue'>, naming: Naming, policy: Policy | null): Refusal | null {
+    if (policy === this.checkedFor || policy === null) return null
+    const name = naming === 'name' ? this.topic : catalogue.current().topicsById.get(this.topicId)?.name
+    // An id without a topic needs no permission; the row is refused because of it.
+    if (name === undefined) return null
+    this.checkedFor = isMet(policy, READING, name) ? policy : null
+    return this.checkedFor === null ? TOPIC_AUTHORIZATION_FAILED : null
   }
 
   /** Returns the most bytes that the next batch can have; 0 if the reader has reached the end. */

@@ -99,7 +99,7 @@ test('a log start that moved is news', async t => {
   const row = new FetchRow({ topic: 'topic-0' } as never, at([0, 2])[0] as never)
   const list = world.logs.watchlist<FetchRow>()
   list.mark(row)
-  row.resolve(world as never, 'name')
+  row.resolve(world as never, 'name', null)
   row.found = (await partition.read(2, 1, false)) as ReadResult
   row.tell()
   row.found = (await partition.read(2, 1, false)) as ReadResult
@@ -343,13 +343,13 @@ test('a full cache evicts a session that is unused for two minutes, or is old an
     const rows = at(...Array.from({ length: size }, (_, index) => [index, 0] as const)).map(
       asked => new FetchRow({ topic: 't' } as never, asked as never),
     )
-    return sessions.open(rows, 'name', waiters.watchlist())
+    return sessions.open(rows, 'name', waiters.watchlist(), null)
   }
   const use = (id: number, sessionEpoch: number) => {
     const body = { sessionId: id, sessionEpoch, topics: [], forgottenTopicsData: [] } as unknown as RequestOf<
       typeof fetch
     >
-    return !isRefusal(sessions.next(body, 'name'))
+    return !isRefusal(sessions.next(body, 'name', null))
   }
   const [small, large] = [open(1)!, open(3)!]
   assert.equal(open(9), null, 'both are young')
@@ -373,16 +373,20 @@ test('a session that was too large to be evicted makes room when it has shrunk',
   const open = (size: number) => {
     const asked = at(...Array.from({ length: size }, (_, index) => [index, 0] as const))
     const rows = asked.map(row => new FetchRow({ topic: 't' } as never, row as never))
-    return sessions.open(rows, 'name', waiters.watchlist())
+    return sessions.open(rows, 'name', waiters.watchlist(), null)
   }
   const first = open(3)!
   for (let time = 1; time <= 2; time++) {
     await clock.advance(100_000)
-    sessions.next({ sessionId: first.id, sessionEpoch: time, topics: [], forgottenTopicsData: [] } as never, 'name')
+    sessions.next(
+      { sessionId: first.id, sessionEpoch: time, topics: [], forgottenTopicsData: [] } as never,
+      'name',
+      null,
+    )
   }
   for (let time = 0; time < 2; time++) assert.equal(open(3), null)
   const forgottenTopicsData = [{ topic: 't', topicId: '', partitions: [2] }]
-  sessions.next({ sessionId: first.id, sessionEpoch: 3, topics: [], forgottenTopicsData } as never, 'name')
+  sessions.next({ sessionId: first.id, sessionEpoch: 3, topics: [], forgottenTopicsData } as never, 'name', null)
   assert.equal(open(2), null)
   assert.ok(open(3))
   assert.ok(first.isClosed)
@@ -396,13 +400,14 @@ test('all sessions together have a limited number of partitions, and a session t
     at(...Array.from({ length: to - from }, (_, index) => [from + index, 0] as const))
   const open = (size: number) => {
     const rows = asked(0, size).map(row => new FetchRow({ topic: 't' } as never, row as never))
-    return sessions.open(rows, 'name', waiters.watchlist())
+    return sessions.open(rows, 'name', waiters.watchlist(), null)
   }
   const grow = (session: { id: number }, sessionEpoch: number, from: number, to: number) => {
     const topics = [{ topic: 't', partitions: asked(from, to) }]
     const next = sessions.next(
       { sessionId: session.id, sessionEpoch, topics, forgottenTopicsData: [] } as never,
       'name',
+      null,
     )
     return next !== null && isRefusal(next) ? next.name : null
   }

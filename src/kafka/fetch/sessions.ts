@@ -7,10 +7,12 @@
 //                                       │ closed by a full request that names it, by forgetting its last partition,
 //                                       └ or evicted: unused for two minutes, or that old and smaller than a new one
 //
-// Any connection that knows the id of a session may continue it, as in Apache Kafka. Unlike in Apache Kafka, no
+// Any connection that knows the id of a session may continue it, as in Apache Kafka. It sees only the partitions that
+// its own client may read. Unlike in Apache Kafka, no
 // session is privileged, because there are no followers. The number of partitions in all sessions together is
 // limited.
 
+import type { Policy } from '../../auth/clients/policy.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import type { Watchlist } from '../../log/waiters.ts'
@@ -52,18 +54,21 @@ export interface FetchSession {
   readonly list: Watchlist<FetchRow>
   /** The epoch that the next request must name. */
   readonly nextEpoch: number
+  /** The policy for which every row was checked; null without ACLs. A request with another one checks all rows. */
+  checkedFor: Policy | null
   /** True if the session has ended; a request may still be using it. */
   readonly isClosed: boolean
 }
 
 export interface FetchSessions {
   /** Makes a session of the rows of a full request. Returns null if there is no room. */
-  open(rows: readonly FetchRow[], naming: Naming, list: Watchlist<FetchRow>): FetchSession | null
+  open(rows: readonly FetchRow[], naming: Naming, list: Watchlist<FetchRow>, policy: Policy | null): FetchSession | null
   /**
    * Continues the session that the request names, with the partitions that it adds, changes and forgets. Ends the
    * wait of an earlier request. If the request forgets the last partition, the session ends and this returns null.
+   * With another policy than before, all rows are marked, so that the request reads and checks each of them.
    */
-  next(body: Body, naming: Naming): FetchSession | Refusal | null
+  next(body: Body, naming: Naming, policy: Policy | null): FetchSession | Refusal | null
   close(id: number): void
 }
 
@@ -197,7 +202,7 @@ export function createFetchSessions(
   }
 
   return {
-    open(rows, naming, list) {
+    open(rows, naming, list, policy) {
       if (rows.length === 0 || !makeRoom(rows.length)) return null
       const nowMs = clock.monotonic()
       const session: Held = {
@@ -205,6 +210,7 @@ export function createFetchSessions(
         naming,
         list,
         nextEpoch: INITIAL_EPOCH + 1,
+        checkedFor: policy,
         isClosed: false,
         createdAtMs: nowMs,
         usedAtMs: nowMs,
@@ -215,7 +221,7 @@ export function createFetchSessions(
       sessions.set(session.id, session)
       return session
     },
-    next(body, naming) {
+    next(body, naming, policy) {
       const session = sessions.get(body.sessionId)
       if (session === undefined) return FETCH_SESSION_ID_NOT_FOUND
       if (session.nextEpoch !== body.sessionEpoch) return INVALID_FETCH_SESSION_EPOCH
@@ -228,6 +234,10 @@ export function createFetchSessions(
       if (partitions > mostPartitions) {
         remove(session)
         return FETCH_SESSION_ID_NOT_FOUND
+      }
+      if (session.checkedFor !== policy) {
+        for (const rows of session.topics.values()) for (const row of rows.values()) session.list.mark(row)
+        session.checkedFor = policy
       }
       touch(session)
       session.nextEpoch = epochAfter(body.sessionEpoch)

@@ -20,7 +20,7 @@ function world() {
       list.rest(row, waits)
       return row
     })
-    return { body: {} as never, rows, standing: { list, responses: [] } }
+    return { body: {} as never, rows, standing: { list, responses: [] }, policy: null }
   }
   return { waits, connection, left, standing: createStandingFetches() }
 }
@@ -28,11 +28,11 @@ function world() {
 test('kept rows are given to one request, and not to the one after it', () => {
   const { waits, connection, left, standing } = world()
   const first = left(3)
-  assert.equal(standing.take(peer, first.body), null)
+  assert.equal(standing.take(peer, first.body, null), null)
   standing.leave(peer, connection.signal, first)
-  assert.equal(standing.take({ ...peer }, first.body), null)
-  assert.equal(standing.take(peer, first.body), first)
-  assert.equal(standing.take(peer, first.body), null)
+  assert.equal(standing.take({ ...peer }, first.body, null), null)
+  assert.equal(standing.take(peer, first.body, null), first)
+  assert.equal(standing.take(peer, first.body, null), null)
   assert.equal(waits.size, 3)
 })
 
@@ -40,7 +40,7 @@ test('a request with another body gets the rows, which no longer watch their par
   const { waits, connection, left, standing } = world()
   const first = left(3)
   standing.leave(peer, connection.signal, first)
-  const taken = standing.take(peer, { ...first.body })
+  const taken = standing.take(peer, { ...first.body }, null)
   assert.deepEqual([taken!.rows === first.rows, taken!.standing, waits.size], [true, null, 0])
 })
 
@@ -50,7 +50,7 @@ test('if two requests leave rows, those of the first no longer watch their parti
   const second = left(2)
   standing.leave(peer, connection.signal, second)
   assert.equal(waits.size, 2)
-  assert.equal(standing.take(peer, second.body), second)
+  assert.equal(standing.take(peer, second.body, null), second)
 })
 
 test('no rows are kept for a closed connection, whether they were left before or after it closed', () => {
@@ -60,13 +60,13 @@ test('no rows are kept for a closed connection, whether they were left before or
   assert.equal(waits.size, 0)
   standing.leave(peer, connection.signal, left(3))
   assert.equal(waits.size, 0)
-  assert.equal(standing.take(peer, null), null)
+  assert.equal(standing.take(peer, null, null), null)
 })
 
 test('too many rows are not kept', () => {
   const { waits, connection, left, standing } = world()
   standing.leave(peer, connection.signal, left(MOST_KEPT_ROWS + 1))
-  assert.deepEqual([waits.size, standing.take(peer, null)], [0, null])
+  assert.deepEqual([waits.size, standing.take(peer, null, null)], [0, null])
   standing.leave(peer, connection.signal, left(MOST_KEPT_ROWS))
   assert.equal(waits.size, MOST_KEPT_ROWS)
 })

@@ -2,6 +2,7 @@
 // request while no records arrive. So rows without news keep watching their partitions, and their answer is kept with
 // them. If the request is repeated, only rows with news are read. It decides nothing about answers; the handler does.
 
+import type { Policy } from '../../auth/clients/policy.ts'
 import type { Watchlist } from '../../log/waiters.ts'
 import type { fetch } from '../../protocol/messages/fetch.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
@@ -18,6 +19,8 @@ export interface Left {
   readonly body: Body
   readonly rows: FetchRow[]
   readonly standing: Standing | null
+  /** The policy for which the rows were checked; null without ACLs. */
+  readonly policy: Policy | null
 }
 
 /** The last answer of rows that all wait in `list`. */
@@ -29,10 +32,10 @@ export interface Standing {
 export interface StandingFetches {
   /**
    * Returns the kept rows; null if there are none. They belong to the caller from then on, because another request of
-   * the connection may arrive before this one is answered. If they come from another body, they no longer watch their
-   * partitions (dispatch.ts gives the same value for the same bytes).
+   * the connection may arrive before this one is answered. If they come from another body, or were checked for another
+   * policy, they no longer watch their partitions (dispatch.ts gives the same value for the same bytes).
    */
-  take(connection: Key, body: Body | null): Left | null
+  take(connection: Key, body: Body | null, policy: Policy | null): Left | null
   /**
    * Keeps rows for the next request of a connection. When the connection closes, `closed` aborts, and no rows are
    * kept for it.
@@ -58,12 +61,12 @@ export function createStandingFetches(): StandingFetches {
   }
 
   return {
-    take(connection, body) {
+    take(connection, body, policy) {
       const place = connections.get(connection)
       const left = place?.left ?? null
       if (place === undefined || left === null) return null
       place.left = null
-      if (left.body === body) return left
+      if (left.body === body && left.policy === policy) return left
       clear(left)
       return { ...left, standing: null }
     },

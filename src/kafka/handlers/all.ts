@@ -7,11 +7,14 @@ import { alterPartitionReassignmentsHandler } from './alter-partition-reassignme
 import { alterReplicaLogDirsHandler } from './alter-replica-log-dirs.ts'
 import { alterUserScramCredentialsHandler } from './alter-user-scram-credentials.ts'
 import { apiVersionsHandler } from './api-versions.ts'
+import { createAclsHandler } from './create-acls.ts'
 import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
+import { deleteAclsHandler } from './delete-acls.ts'
 import { deleteGroupsHandler } from './delete-groups.ts'
 import { deleteRecordsHandler } from './delete-records.ts'
 import { deleteTopicsHandler } from './delete-topics.ts'
+import { describeAclsHandler } from './describe-acls.ts'
 import { describeClientQuotasHandler } from './describe-client-quotas.ts'
 import { describeClusterHandler } from './describe-cluster.ts'
 import { describeConfigsHandler } from './describe-configs.ts'
@@ -65,6 +68,9 @@ export const handlers: readonly Handler[] = Object.freeze([
   deleteRecordsHandler,
   initProducerIdHandler,
   offsetForLeaderEpochHandler,
+  describeAclsHandler,
+  createAclsHandler,
+  deleteAclsHandler,
   describeConfigsHandler,
   alterConfigsHandler,
   alterReplicaLogDirsHandler,

@@ -17,6 +17,13 @@ type Row = ResponseInput<typeof alterClientQuotas>['entries'][number]
 
 export const alterClientQuotasHandler = handler(alterClientQuotas, rooms => ({
   needs: () => [onCluster('ALTER_CONFIGS')],
+  audit: ({ body }) => ({
+    verb: 'alter quotas',
+    what: body.entries.map(({ entity, ops }) => ({
+      ...Object.fromEntries(entity.map(({ entityType, entityName }) => [entityType, entityName])),
+      quotas: ops.map(({ key }) => key),
+    })),
+  }),
   async answer({ body: { entries, validateOnly } }) {
     const alterations = entries.map(({ entity, ops }) => ({
       entity: entity.map(({ entityType, entityName }) => ({ type: entityType, name: entityName })),

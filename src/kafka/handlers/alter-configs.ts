@@ -6,18 +6,19 @@
 
 import { alterConfigs as alter } from '../../admin/configs.ts'
 import { alterConfigs } from '../../protocol/messages/alter-configs.ts'
-import { alteredRow, answerAlterations, needsOfConfigs } from '../configs.ts'
+import { alteredRow, answerAlterations, auditOfConfigs, needsOfConfigs } from '../configs.ts'
 import { handler } from '../handler.ts'
 
 export const alterConfigsHandler = handler(alterConfigs, rooms => ({
   needs: ({ body }) => needsOfConfigs('ALTER_CONFIGS', body.resources),
-  answer({ body: { resources, validateOnly } }) {
+  audit: ({ body }) => auditOfConfigs(body.resources),
+  answer({ body: { resources, validateOnly }, permissions }) {
     const alterations = resources.map(({ resourceType, resourceName, configs }) => ({
       resourceType,
       resourceName,
       edits: configs.map(({ name, value }) => ({ name, operation: 'set' as const, value })),
     }))
-    return answerAlterations(alterations, true, changes => alter(rooms, changes, { validateOnly }))
+    return answerAlterations(permissions, alterations, true, changes => alter(rooms, changes, { validateOnly }))
   },
   refused: ({ body }, refusal) => ({
     responses: body.resources.map(resource => alteredRow(resource, refusal)),

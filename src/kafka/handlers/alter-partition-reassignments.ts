@@ -17,6 +17,7 @@ type Answer = ResponseInput<typeof alterPartitionReassignments>
 
 export const alterPartitionReassignmentsHandler = handler(alterPartitionReassignments, rooms => ({
   needs: () => [onCluster('ALTER')],
+  audit: ({ body }) => ({ verb: 'reassign partitions', what: body.topics.map(({ name }) => name) }),
   async answer({ body }) {
     const requests = body.topics.flatMap(({ name, partitions }) =>
       partitions.map(({ partitionIndex, replicas }) => ({

@@ -28,6 +28,7 @@ import { createLogger } from '../../telemetry/logger.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
 import { Session } from '../connection/session.ts'
 import type { Handler, Request, Rooms } from '../handler.ts'
+import { ALL_ALLOWED } from '../permissions.ts'
 import { createThrottle } from '../throttle.ts'
 import { findCoordinatorHandler } from './find-coordinator.ts'
 import { heartbeatHandler } from './heartbeat.ts'
@@ -76,7 +77,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
   const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
   t.after(() => groups.close())
   const clientQuotas = await openClientQuotas(store)
-  const rooms: Omit<Rooms, 'logs' | 'authentication'> = {
+  const rooms: Omit<Rooms, 'logs' | 'acls' | 'policies' | 'authentication'> = {
     store,
     catalogue,
     groups,
@@ -108,7 +109,9 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
         1,
         { name: 'main', host: 'kafka.example', port: 9093, security: 'plaintext' },
         '10.0.0.9',
+        null,
       ),
+      permissions: ALL_ALLOWED,
       receivedAtMs: clock.monotonic(),
       deadlineMs: clock.monotonic() + 30_000,
       drain: new AbortController().signal,

@@ -13,18 +13,23 @@ import { onTopics } from '../needs.ts'
 
 export const createPartitionsHandler = handler(createPartitions, rooms => ({
   needs: ({ body }) => onTopics('ALTER', 'name', body.topics),
-  async answer({ body: { topics, validateOnly, timeoutMs } }) {
-    const requests = topics.map(({ name, count, assignments }) => ({
+  audit: ({ body }) => ({ verb: 'create partitions', what: body.topics.map(({ name }) => name) }),
+  async answer({ body: { topics, validateOnly, timeoutMs }, permissions }) {
+    const denied = (name: string) => permissions.topic('name', name)
+    const allowed = topics.filter(({ name }) => denied(name) === null)
+    const requests = allowed.map(({ name, count, assignments }) => ({
       name,
       count,
       assignments: assignments?.map(each => each.brokerIds) ?? null,
     }))
     const outcomes = await create(rooms, requests, { validateOnly, timeoutMs })
-    const results = outcomes.map(({ name, result }) =>
-      isRefusal(result)
+    const outcomeOf = new Map<string, unknown>(outcomes.map(({ name, result }) => [name, result]))
+    const results = Array.from(new Set(topics.map(({ name }) => name)), name => {
+      const result = denied(name) ?? outcomeOf.get(name)
+      return isRefusal(result)
         ? { name, errorCode: result.code, errorMessage: result.message }
-        : { name, errorCode: NONE, errorMessage: null },
-    )
+        : { name, errorCode: NONE, errorMessage: null }
+    })
     return { results }
   },
   refused: ({ body }, { code, message }) => ({

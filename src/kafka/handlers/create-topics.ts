@@ -11,19 +11,22 @@
 
 import type { CreatedTopic } from '../../admin/contract.ts'
 import { createTopics as create } from '../../admin/topics.ts'
-import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
+import { isRefusal, NONE, type Refusal, TOPIC_AUTHORIZATION_FAILED } from '../../protocol/errors.ts'
 import { createTopics } from '../../protocol/messages/create-topics.ts'
 import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { CONFIG_SOURCES } from '../configs.ts'
 import { handler } from '../handler.ts'
-import { CLUSTER, type Need, onEach } from '../needs.ts'
+import { CLUSTER, type Need, onEach, orElse } from '../needs.ts'
 
 type Row = ResponseInput<typeof createTopics>['topics'][number]
 
 export const createTopicsHandler = handler(createTopics, rooms => ({
   needs: ({ apiVersion, body }) => needsOf(body, apiVersion),
-  async answer({ body }) {
-    const requests = body.topics.map(({ name, numPartitions, replicationFactor, assignments, configs }) => ({
+  audit: ({ body }) => ({ verb: 'create topics', what: body.topics.map(({ name }) => name) }),
+  async answer({ body, permissions }) {
+    const denied = (name: string) => permissions.topic('name', name)
+    const allowed = body.topics.filter(({ name }) => denied(name) === null)
+    const requests = allowed.map(({ name, numPartitions, replicationFactor, assignments, configs }) => ({
       name,
       partitions: numPartitions,
       replicationFactor,
@@ -32,7 +35,12 @@ export const createTopicsHandler = handler(createTopics, rooms => ({
     }))
     const { validateOnly, timeoutMs } = body
     const outcomes = await create(rooms, requests, { validateOnly, timeoutMs, auto: false })
-    return { topics: outcomes.map(({ name, result }) => rowOf(name, result)) }
+    const results = new Map(outcomes.map(({ name, result }) => [name, result]))
+    const rows = Array.from(new Set(body.topics.map(({ name }) => name)), name => {
+      const row = rowOf(name, results.get(name) ?? denied(name)!)
+      return row.errorCode !== NONE || permissions.shows('TOPIC', name) ? row : withoutConfigs(row)
+    })
+    return { topics: rows }
   },
   refused: ({ body }, refusal) => ({
     topics: [...new Set(body.topics.map(topic => topic.name))].map(name => rowOf(name, refusal)),
@@ -45,11 +53,20 @@ export const createTopicsHandler = handler(createTopics, rooms => ({
  */
 function needsOf({ topics }: RequestOf<typeof createTopics>, apiVersion: number): readonly Need[] {
   const names = topics.map(({ name }) => name)
-  const create = onEach('CREATE', 'TOPIC', names).map(need => ({
-    ...need,
-    or: { operation: 'CREATE' as const, resource: CLUSTER },
-  }))
+  const create = orElse(onEach('CREATE', 'TOPIC', names), () => ({ operation: 'CREATE', resource: CLUSTER }))
   return apiVersion < 5 ? create : [...create, ...onEach('DESCRIBE_CONFIGS', 'TOPIC', names, 'hidden')]
+}
+
+/** Returns the row for a client that may create the topic and not see its configs, as in Kafka. */
+function withoutConfigs({ name, topicId, errorCode }: Row): Row {
+  return {
+    name,
+    topicId,
+    errorCode,
+    errorMessage: null,
+    topicConfigErrorCode: TOPIC_AUTHORIZATION_FAILED.code,
+    configs: [],
+  }
 }
 
 function rowOf(name: string, result: CreatedTopic | Refusal): Row {

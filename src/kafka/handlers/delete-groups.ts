@@ -12,12 +12,16 @@ import { onEach } from '../needs.ts'
 
 export const deleteGroupsHandler = handler(deleteGroups, rooms => ({
   needs: ({ body }) => onEach('DELETE', 'GROUP', body.groupsNames),
-  async answer({ body }) {
-    const outcomes = await remove(rooms, [...new Set(body.groupsNames)])
-    return {
-      throttleTimeMs: 0,
-      results: outcomes.map(({ groupId, result }) => ({ groupId, errorCode: result?.code ?? NONE })),
-    }
+  audit: ({ body }) => ({ verb: 'delete groups', what: body.groupsNames }),
+  async answer({ body, permissions }) {
+    const asked = [...new Set(body.groupsNames)]
+    const allowed = asked.filter(groupId => permissions.group(groupId) === null)
+    const outcomes = new Map((await remove(rooms, allowed)).map(({ groupId, result }) => [groupId, result]))
+    const results = asked.map(groupId => {
+      const refusal = permissions.group(groupId) ?? outcomes.get(groupId)
+      return { groupId, errorCode: refusal?.code ?? NONE }
+    })
+    return { throttleTimeMs: 0, results }
   },
   refused: ({ body }, refusal) => ({
     throttleTimeMs: 0,

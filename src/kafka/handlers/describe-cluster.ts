@@ -16,7 +16,8 @@ import type { ResponseInput } from '../../protocol/schema.ts'
 import { handler } from '../handler.ts'
 import { NO_NEEDS, onCluster } from '../needs.ts'
 import { controllerOf, nodesOf } from '../nodes.ts'
-import { CLUSTER_OPERATIONS, NOT_ASKED } from '../operations.ts'
+import { NOT_ASKED } from '../operations.ts'
+import { clusterOperationsOf } from '../permissions.ts'
 
 type Answer = ResponseInput<typeof describeCluster>
 
@@ -25,7 +26,7 @@ const CONTROLLERS = 2
 
 export const describeClusterHandler = handler(describeCluster, rooms => ({
   needs: ({ body }) => (body.includeClusterAuthorizedOperations ? [onCluster('DESCRIBE', 'hidden')] : NO_NEEDS),
-  answer({ body: { endpointType, includeClusterAuthorizedOperations }, connection }) {
+  answer({ body: { endpointType, includeClusterAuthorizedOperations }, connection, permissions }) {
     const refusal = refusalOf(endpointType)
     if (refusal !== null) return refuse(refusal)
     return {
@@ -35,7 +36,7 @@ export const describeClusterHandler = handler(describeCluster, rooms => ({
       clusterId: rooms.catalogue.current().clusterId,
       controllerId: controllerOf(rooms.cluster),
       brokers: nodesOf(rooms.cluster, connection.listener).map(({ id, ...node }) => ({ brokerId: id, ...node })),
-      clusterAuthorizedOperations: includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
+      clusterAuthorizedOperations: includeClusterAuthorizedOperations ? clusterOperationsOf(permissions) : NOT_ASKED,
     }
   },
   refused: (_request, refusal) => refuse(refusal),

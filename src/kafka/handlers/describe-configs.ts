@@ -20,6 +20,7 @@ import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import {
   CONFIG_SOURCES,
   CONFIG_TYPES,
+  configRefusal,
   type NamedResource,
   needsOfConfigs,
   resourceOf,
@@ -34,14 +35,14 @@ const TWICE = because(INVALID_REQUEST, 'Each resource must appear at most once.'
 
 export const describeConfigsHandler = handler(describeConfigs, rooms => ({
   needs: ({ body }) => needsOfConfigs('DESCRIBE_CONFIGS', body.resources),
-  answer({ body }) {
+  answer({ body, permissions }) {
     const counts = new Map<string, number>()
     for (const resource of body.resources) counts.set(keyOf(resource), (counts.get(keyOf(resource)) ?? 0) + 1)
     const results = body.resources.map(named => {
       if (counts.get(keyOf(named))! > 1) return refusedRow(named, TWICE)
       const resource = resourceOf(named)
       if (resource === null) return refusedRow(named, unknownResourceType(named.resourceType))
-      const entries = describe(rooms, resource)
+      const entries = configRefusal(permissions, resource) ?? describe(rooms, resource)
       return isRefusal(entries) ? refusedRow(named, entries) : rowOf(named, entries, body)
     })
     return { results }

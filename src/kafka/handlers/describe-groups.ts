@@ -14,7 +14,7 @@ import { describeGroups } from '../../protocol/messages/describe-groups.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
 import { handler } from '../handler.ts'
 import { onEach } from '../needs.ts'
-import { GROUP_OPERATIONS } from '../operations.ts'
+import { operationsOf } from '../operations.ts'
 
 type Row = ResponseInput<typeof describeGroups>['groups'][number]
 
@@ -22,16 +22,19 @@ const FIRST_WITH_NOT_FOUND = 6
 
 export const describeGroupsHandler = handler(describeGroups, rooms => ({
   needs: ({ body }) => onEach('DESCRIBE', 'GROUP', body.groups),
-  async answer({ apiVersion, body }) {
+  async answer({ apiVersion, body, permissions }) {
     const withOperations = (row: Row): Row =>
       body.includeAuthorizedOperations && row.errorCode === NONE
-        ? { ...row, authorizedOperations: GROUP_OPERATIONS }
+        ? { ...row, authorizedOperations: operationsOf(permissions.policy, 'GROUP', row.groupId) }
         : row
-    const outcomes = await describe(rooms, [...new Set(body.groups)])
-    return {
-      throttleTimeMs: 0,
-      groups: outcomes.map(({ groupId, result }) => withOperations(rowOf(groupId, result, apiVersion))),
-    }
+    const asked = [...new Set(body.groups)]
+    const allowed = asked.filter(groupId => permissions.group(groupId) === null)
+    const outcomes = new Map((await describe(rooms, allowed)).map(({ groupId, result }) => [groupId, result]))
+    const groups = asked.map(groupId => {
+      const result = outcomes.get(groupId) ?? permissions.group(groupId)!
+      return withOperations(rowOf(groupId, result, apiVersion))
+    })
+    return { throttleTimeMs: 0, groups }
   },
   refused: ({ apiVersion, body }, refusal) => ({
     throttleTimeMs: 0,

@@ -30,7 +30,7 @@ const TWICE = because(INVALID_REQUEST, 'Each partition must appear at most once.
 
 export const describeProducersHandler = handler(describeProducers, rooms => ({
   needs: ({ body }) => onTopics('READ', 'name', body.topics),
-  async answer({ body }) {
+  async answer({ body, permissions }) {
     const asked = body.topics.map(({ name, partitionIndexes }) => ({ topic: name, partitions: partitionIndexes }))
     const repeated = findRepeated(asked)
     await lookForTopics(
@@ -39,11 +39,13 @@ export const describeProducersHandler = handler(describeProducers, rooms => ({
       asked.map(({ topic }) => topic),
     )
     const topics = body.topics.map(({ name, partitionIndexes }) => {
+      const denied = permissions.topic('name', name)
       const wrong = checkTopicName(name)
       const topic = wrong === null ? findTopic(rooms.catalogue.current(), 'name', name) : invalidTopic(wrong)
       return {
         name,
         partitions: partitionIndexes.map((partitionIndex): Row => {
+          if (denied !== null) return refusedRow(partitionIndex, denied)
           if (repeated.has(keyOf(name, partitionIndex))) return refusedRow(partitionIndex, TWICE)
           const partition = findPartition(rooms, topic, partitionIndex)
           if (isRefusal(partition)) return refusedRow(partitionIndex, partition)

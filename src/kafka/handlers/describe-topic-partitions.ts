@@ -23,7 +23,7 @@ import type { RequestOf, ResponseInput } from '../../protocol/schema.ts'
 import { ZERO_UUID } from '../../protocol/schema.ts'
 import { handler } from '../handler.ts'
 import { onListed, onTopics } from '../needs.ts'
-import { TOPIC_OPERATIONS } from '../operations.ts'
+import { operationsOf } from '../operations.ts'
 import { placing } from '../partitions.ts'
 
 type Body = RequestOf<typeof describeTopicPartitions>
@@ -35,11 +35,13 @@ const MOST_PARTITIONS = 2000
 export const describeTopicPartitionsHandler = handler(describeTopicPartitions, rooms => ({
   needs: ({ body }) =>
     body.topics.length === 0 ? [onListed('DESCRIBE', 'TOPIC')] : onTopics('DESCRIBE', 'name', body.topics),
-  answer({ body, connection }) {
+  answer({ body, connection, permissions }) {
     const { topics: known } = rooms.catalogue.current()
     const { cursor } = body
     const place = placing(rooms, connection.listener)
-    const asked = body.topics.length === 0 ? known.keys() : body.topics.map(topic => topic.name)
+    const isForAll = body.topics.length === 0
+    const listed = () => [...known.keys()].filter(name => permissions.shows('TOPIC', name))
+    const asked = isForAll ? listed() : body.topics.map(topic => topic.name)
     const names = [...new Set(asked)].filter(name => name >= (cursor?.topicName ?? '')).sort()
     const refusal = checkCursor(body, names)
     if (refusal !== null) return refuseAll(body, refusal)
@@ -47,6 +49,11 @@ export const describeTopicPartitionsHandler = handler(describeTopicPartitions, r
     let left = Math.max(Math.min(body.responsePartitionLimit, MOST_PARTITIONS), 1)
     for (const name of names) {
       if (left === 0) return { topics, nextCursor: { topicName: name, partitionIndex: 0 } }
+      const denied = permissions.topic('name', name)
+      if (denied !== null) {
+        topics.push(refusedRow(name, denied))
+        continue
+      }
       const topic = known.get(name)
       if (topic === undefined) {
         topics.push(
@@ -56,7 +63,8 @@ export const describeTopicPartitionsHandler = handler(describeTopicPartitions, r
       }
       const from = name === cursor?.topicName ? cursor.partitionIndex : 0
       const until = Math.min(topic.partitions, from + left)
-      topics.push(rowOf(place, topic, from, until))
+      const topicAuthorizedOperations = operationsOf(permissions.policy, 'TOPIC', name)
+      topics.push({ ...rowOf(place, topic, from, until), topicAuthorizedOperations })
       if (until < topic.partitions) {
         return { topics, nextCursor: { topicName: name, partitionIndex: until } }
       }
@@ -87,7 +95,6 @@ function rowOf(place: ReturnType<typeof placing>, topic: Topic, from: number, un
     name: topic.name,
     topicId: topic.id,
     partitions,
-    topicAuthorizedOperations: TOPIC_OPERATIONS,
   }
 }
 

@@ -21,6 +21,10 @@ const ELECTIONS: readonly Election[] = Object.freeze(['preferred', 'unclean'])
 
 export const electLeadersHandler = handler(electLeaders, rooms => ({
   needs: () => [onCluster('ALTER')],
+  audit: ({ body }) => ({
+    verb: 'elect leaders',
+    what: body.topicPartitions?.map(({ topic }) => topic) ?? 'all topics',
+  }),
   async answer({ body }) {
     const election = ELECTIONS[body.electionType]
     if (election === undefined) {

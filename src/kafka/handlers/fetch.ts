@@ -26,10 +26,13 @@
 // session: its rows still watch their partitions, and only those with news are read (fetch/standing-fetches.ts).
 //
 // Unlike in Apache Kafka there are no followers: a replica id gives no right to read beyond the end for consumers. A
-// partition that is named twice is answered once, with the values of its last row, as in Kafka. A request of a
-// session needs permission only for the topics that it names: it needed it for the others when they were added to the
-// session.
+// partition that is named twice is answered once, with the values of its last row, as in Kafka.
+//
+// A request checks every row that its answer may have against the policy of its own client: those that it names, those
+// of its session, which another client may have opened, and those that its connection left. It checks them again when
+// it has waited. A row that is not allowed is an error, so it is answered at once.
 
+import type { Policy } from '../../auth/clients/policy.ts'
 import type { Isolation } from '../../log/partition.ts'
 import type { Watchlist } from '../../log/waiters.ts'
 import { INVALID_FETCH_SESSION_EPOCH, isRefusal, NONE } from '../../protocol/errors.ts'
@@ -38,12 +41,12 @@ import { viewBatch } from '../../protocol/records.ts'
 import { type FetchAnswer, type FetchBody, refuseAll, responsesOf, type TopicRow } from '../fetch/answer.ts'
 import { openFetches } from '../fetch/fetches.ts'
 import { type Allowance, createRowReading, type Wanted } from '../fetch/reading.ts'
-import { type FetchRow, rowsOf, settle } from '../fetch/row.ts'
+import { type FetchRow, READING, rowsOf, settle } from '../fetch/row.ts'
 import { epochAfter, type FetchSession, FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION } from '../fetch/sessions.ts'
 import type { Asking, Grant } from '../fetch/share.ts'
 import { MOST_KEPT_ROWS, type Standing } from '../fetch/standing-fetches.ts'
 import { handler, type Request } from '../handler.ts'
-import { type Need, onCluster, onEach, onTopics } from '../needs.ts'
+import { type Need, onCluster } from '../needs.ts'
 import { createLeaderNames, type Naming } from '../partitions.ts'
 
 type Asked = Request<FetchBody>
@@ -66,6 +69,8 @@ interface Reading {
   list: Watchlist<FetchRow> | null
   /** Set for a full request that repeats the last one, while none of its rows has had news. */
   still: Standing | null
+  /** The policy for which the rows were checked. A re-authentication may replace that of the connection. */
+  policy: Policy | null
   /** The memory for the records that were found; null if the request has no grant. */
   grant: Grant | null
   readonly maxBytes: number
@@ -91,7 +96,7 @@ export const fetchHandler = handler(fetch, rooms => {
         sessions.close(sessionId)
         return beginFull(request, naming)
       }
-      const session = sessions.next(body, naming)
+      const session = sessions.next(body, naming, request.connection.policy)
       if (session === null) return beginFull(request, naming)
       if (isRefusal(session)) return refuseAll(request, session)
       return look(readingOf(request, naming, { session, list: session.list }), session.list.ready())
@@ -115,6 +120,7 @@ export const fetchHandler = handler(fetch, rooms => {
       rows: [],
       list: null,
       still: null,
+      policy: request.connection.policy,
       grant: null,
       ...known,
       maxBytes: Math.min(Math.max(body.maxBytes, 0), largestBytes, throttle.fetchableBytes(request)),
@@ -124,7 +130,7 @@ export const fetchHandler = handler(fetch, rooms => {
 
   function beginFull(request: Asked, naming: Naming): Answer {
     // While another broker may already lead the partitions, every row must be looked up again.
-    const left = standing.take(request.connection, cluster.isConfirmed ? request.body : null)
+    const left = standing.take(request.connection, cluster.isConfirmed ? request.body : null, request.connection.policy)
     const still = left?.standing ?? null
     if (left !== null && still !== null) {
       const reading = readingOf(request, naming, { rows: left.rows, list: still.list, still })
@@ -137,7 +143,7 @@ export const fetchHandler = handler(fetch, rooms => {
   /** Reads these rows, then answers or waits. The other rows have no records. */
   function look(reading: Reading, rows: readonly FetchRow[]): Answer {
     if (rows.length > 0) reading.still = null
-    for (const row of rows) row.resolve(rooms, reading.naming)
+    for (const row of rows) row.resolve(rooms, reading.naming, reading.policy)
     const wanted = rowReading.wanted(rows, reading.isolation, reading.maxBytes)
     if (wanted === null) {
       reading.grant?.release()
@@ -262,6 +268,7 @@ export const fetchHandler = handler(fetch, rooms => {
    * its wait (KIP-219).
    */
   function deliver(reading: Reading): FetchAnswer {
+    if (reading.policy !== reading.request.connection.policy) checkAgain(reading)
     const { request, session, rows, still } = reading
     const bytes = still === null ? rows.reduce((sum, row) => sum + row.bytes, 0) : 0
     const { throttleMs: throttleTimeMs, deliver: isAllowed } = throttle.fetching(request, bytes)
@@ -280,6 +287,20 @@ export const fetchHandler = handler(fetch, rooms => {
       }
     }
     return { throttleTimeMs, errorCode: NONE, sessionId: session?.id ?? NO_SESSION, responses: [] }
+  }
+
+  /** Refuses the rows that the client may no longer read: it has authenticated again while the request waited. */
+  function checkAgain(reading: Reading): void {
+    reading.policy = reading.request.connection.policy
+    reading.still = null
+    for (const row of reading.rows) {
+      const denied = row.check(rooms, reading.naming, reading.policy)
+      if (denied === null) continue
+      if (!isRefusal(row.found)) row.found.release?.()
+      row.partition = null
+      row.leave()
+      row.found = denied
+    }
   }
 
   /**
@@ -334,12 +355,12 @@ export const fetchHandler = handler(fetch, rooms => {
         row.drop()
       }
     }
-    standing.leave(connection, closed, { body, rows, standing: still })
+    standing.leave(connection, closed, { body, rows, standing: still, policy: reading.policy })
   }
 
-  function openSession({ request, naming, rows, list }: Reading): FetchSession | null {
+  function openSession({ request, naming, rows, list, policy }: Reading): FetchSession | null {
     const isWanted = request.body.sessionEpoch === INITIAL_EPOCH && !request.closed.aborted
-    return isWanted ? sessions.open(rows, naming, list ?? logs.watchlist()) : null
+    return isWanted ? sessions.open(rows, naming, list ?? logs.watchlist(), policy) : null
   }
 })
 
@@ -350,13 +371,7 @@ function namingOf(apiVersion: number): Naming {
 /** Returns the needs of a request. A follower needs the permission of a cluster member. */
 function needsOf({ body, apiVersion }: Asked): readonly Need[] {
   const replicaId = apiVersion >= FIRST_WITH_REPLICA_STATE ? body.replicaState.replicaId : body.replicaId
-  if (replicaId >= 0) return [onCluster('CLUSTER_ACTION')]
-  if (namingOf(apiVersion) === 'topicId') return onTopics('READ', 'topicId', body.topics)
-  return onEach(
-    'READ',
-    'TOPIC',
-    body.topics.map(({ topic }) => topic),
-  )
+  return replicaId >= 0 ? [onCluster('CLUSTER_ACTION'), READING] : [READING]
 }
 
 /**

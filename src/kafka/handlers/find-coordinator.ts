@@ -15,7 +15,7 @@ import { because, COORDINATOR_NOT_AVAILABLE, INVALID_REQUEST, NONE, type Refusal
 import { findCoordinator } from '../../protocol/messages/find-coordinator.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
 import { handler, type Request } from '../handler.ts'
-import { type Need, NO_NEEDS, onEach } from '../needs.ts'
+import { type Need, NO_NEEDS, onEach, orElse } from '../needs.ts'
 import { nodesOf } from '../nodes.ts'
 
 const GROUP = 0
@@ -37,14 +37,18 @@ export const findCoordinatorHandler = handler(findCoordinator, rooms => {
     storeAway: COORDINATOR_NOT_AVAILABLE,
     answer(request) {
       const { keyType, key, coordinatorKeys } = request.body
+      const denied = (id: string) =>
+        keyType === TRANSACTION ? request.permissions.transactionalId(id) : request.permissions.group(id)
       if (keyType === TRANSACTION) {
         const transactionalId = cut(coordinatorKeys[0] ?? key)
         logger.limited('transactional-id', LOG_EVERY_MS).warn(NO_TRANSACTIONS.message, { transactionalId })
-        return refuse(request, NO_TRANSACTIONS)
+        return answer(request, id => notFound(denied(id) ?? NO_TRANSACTIONS))
       }
       if (keyType !== GROUP) return refuse(request, UNKNOWN_KEY_TYPE)
       const nodes = nodesOf(rooms.cluster, request.connection.listener)
       return answer(request, key => {
+        const refusal = denied(key)
+        if (refusal !== null) return notFound(refusal)
         const coordinator = rooms.cluster.coordinatorOf(key)
         const node = nodes.find(({ id }) => id === coordinator)
         if (node === undefined) return notFound(COORDINATOR_NOT_AVAILABLE)
@@ -57,7 +61,9 @@ export const findCoordinatorHandler = handler(findCoordinator, rooms => {
 
 function needsOf(keyType: number, keys: readonly string[]): readonly Need[] {
   if (keyType !== GROUP && keyType !== TRANSACTION) return NO_NEEDS
-  return onEach('DESCRIBE', keyType === GROUP ? 'GROUP' : 'TRANSACTIONAL_ID', keys)
+  if (keyType === TRANSACTION) return onEach('DESCRIBE', 'TRANSACTIONAL_ID', keys)
+  // A client that may only delete the group must find its coordinator too.
+  return orElse(onEach('DESCRIBE', 'GROUP', keys), resource => ({ operation: 'DELETE', resource }))
 }
 
 interface Found {

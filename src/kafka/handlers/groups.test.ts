@@ -192,7 +192,7 @@ test('the records in a fetch answer count as delivered to its client, by client 
       body: asked,
       apiVersion: 12,
       clientId,
-      connection: { address, principal: 'User:ANONYMOUS' },
+      connection: { address, principal: 'User:ANONYMOUS', policy: null },
       receivedAtMs: 0,
       drain: signal,
       closed: signal,

@@ -10,7 +10,7 @@ import type { ConfigEdit } from '../../admin/contract.ts'
 import { because, INVALID_REQUEST, type Refusal } from '../../protocol/errors.ts'
 import { incrementalAlterConfigs } from '../../protocol/messages/incremental-alter-configs.ts'
 import type { RequestOf } from '../../protocol/schema.ts'
-import { alteredRow, answerAlterations, needsOfConfigs } from '../configs.ts'
+import { alteredRow, answerAlterations, auditOfConfigs, needsOfConfigs } from '../configs.ts'
 import { handler } from '../handler.ts'
 
 type Config = RequestOf<typeof incrementalAlterConfigs>['resources'][number]['configs'][number]
@@ -20,13 +20,14 @@ const OPERATIONS: readonly ConfigEdit['operation'][] = Object.freeze(['set', 'de
 
 export const incrementalAlterConfigsHandler = handler(incrementalAlterConfigs, rooms => ({
   needs: ({ body }) => needsOfConfigs('ALTER_CONFIGS', body.resources),
-  answer({ body: { resources, validateOnly } }) {
+  audit: ({ body }) => auditOfConfigs(body.resources),
+  answer({ body: { resources, validateOnly }, permissions }) {
     const alterations = resources.map(({ resourceType, resourceName, configs }) => ({
       resourceType,
       resourceName,
       edits: editsOf(configs),
     }))
-    return answerAlterations(alterations, false, changes => alter(rooms, changes, { validateOnly }))
+    return answerAlterations(permissions, alterations, false, changes => alter(rooms, changes, { validateOnly }))
   },
   refused: ({ body }, refusal) => ({
     responses: body.resources.map(resource => alteredRow(resource, refusal)),

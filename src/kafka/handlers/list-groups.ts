@@ -16,10 +16,11 @@ import { CLUSTER, onListed } from '../needs.ts'
 
 export const listGroupsHandler = handler(listGroups, rooms => ({
   needs: () => [{ ...onListed('DESCRIBE', 'GROUP'), or: { operation: 'DESCRIBE', resource: CLUSTER } }],
-  answer({ body }) {
+  answer({ body, permissions }) {
     const listed = list(rooms, { states: body.statesFilter, types: body.typesFilter })
     if (isRefusal(listed)) return { throttleTimeMs: 0, errorCode: listed.code, groups: [] }
-    const groups = listed.map(({ groupId, protocolType, state, type }) => ({
+    const shown = listed.filter(({ groupId }) => permissions.shows('GROUP', groupId))
+    const groups = shown.map(({ groupId, protocolType, state, type }) => ({
       groupId,
       protocolType,
       groupState: state,

@@ -54,7 +54,7 @@ const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this req
 
 export const listOffsetsHandler = handler(listOffsets, rooms => ({
   needs: ({ body }) => onTopics('DESCRIBE', 'name', body.topics),
-  async answer({ body, apiVersion, deadlineMs, closed }) {
+  async answer({ body, apiVersion, deadlineMs, closed, permissions }) {
     const catalogue = rooms.catalogue.current()
     const waiting = patience(rooms.clock, deadlineMs, closed)
     const repeated = findRepeated(
@@ -64,10 +64,11 @@ export const listOffsetsHandler = handler(listOffsets, rooms => ({
       })),
     )
     const topics = body.topics.map(async topic => {
-      const found = findTopic(catalogue, 'name', topic.name)
+      const denied = permissions.topic('name', topic.name)
+      const found = denied ?? findTopic(catalogue, 'name', topic.name)
       const partitions = topic.partitions.map(async ({ partitionIndex, currentLeaderEpoch, timestamp }) => {
         const partition = findPartition(rooms, found, partitionIndex)
-        if (repeated.has(keyOf(topic.name, partitionIndex))) return rowOf(partitionIndex, TWICE)
+        if (denied === null && repeated.has(keyOf(topic.name, partitionIndex))) return rowOf(partitionIndex, TWICE)
         if (isRefusal(partition)) return rowOf(partitionIndex, partition)
         const refusal = partition.checkEpoch(currentLeaderEpoch)
         if (refusal !== null) return rowOf(partitionIndex, refusal)

@@ -28,6 +28,7 @@ import {
   REPLICA_NOT_AVAILABLE,
   REQUEST_TIMED_OUT,
   type Refusal,
+  TOPIC_AUTHORIZATION_FAILED,
   UNKNOWN_TOPIC_ID,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../../protocol/errors.ts'
@@ -36,10 +37,11 @@ import { checkTopicName } from '../../protocol/names.ts'
 import { type RequestOf, type ResponseInput, ZERO_UUID } from '../../protocol/schema.ts'
 import { matchPattern } from '../../settings/patterns.ts'
 import { handler, type Request, type Rooms } from '../handler.ts'
-import { CLUSTER, type Need, onEach, onListed, onTopics } from '../needs.ts'
+import { CLUSTER, type Need, onCluster, onEach, onListed, onTopics, orElse } from '../needs.ts'
 import { controllerOf, nodesOf } from '../nodes.ts'
-import { CLUSTER_OPERATIONS, NOT_ASKED, TOPIC_OPERATIONS } from '../operations.ts'
+import { NOT_ASKED, operationsOf } from '../operations.ts'
 import { lookForTopics, placing } from '../partitions.ts'
+import { clusterOperationsOf, type Permissions } from '../permissions.ts'
 
 type Body = RequestOf<typeof metadata>
 type Asked = NonNullable<Body['topics']>[number]
@@ -59,14 +61,16 @@ const CREATION_MS = 5000
 export const metadataHandler = handler(metadata, rooms => ({
   needs: needsOf,
   answer(request) {
-    const { body, apiVersion } = request
+    const { body, apiVersion, permissions } = request
     if (isForAll(body, apiVersion)) {
       const { topics } = rooms.catalogue.current()
       const place = placing(rooms, request.connection.listener)
       return answerOf(
         rooms,
         request,
-        Array.from(topics.values(), topic => rowOf(place, topic, apiVersion)),
+        [...topics.values()]
+          .filter(({ name }) => permissions.shows('TOPIC', name))
+          .map(topic => rowOf(place, topic, apiVersion)),
       )
     }
     const asked = distinct(body.topics ?? [])
@@ -86,12 +90,13 @@ export const metadataHandler = handler(metadata, rooms => ({
  * it is unknown is found out later.
  */
 function needsOf({ body, apiVersion }: Request<Body>): readonly Need[] {
-  if (isForAll(body, apiVersion)) return [onListed('DESCRIBE', 'TOPIC')]
+  const cluster = body.includeClusterAuthorizedOperations ? [onCluster('DESCRIBE', 'hidden')] : []
+  if (isForAll(body, apiVersion)) return [onListed('DESCRIBE', 'TOPIC'), ...cluster]
   const asked = distinct(body.topics ?? [])
   const names = asked.flatMap(({ name }) => name ?? [])
-  const create = onEach('CREATE', 'TOPIC', body.allowAutoTopicCreation ? names : [], 'hidden').map(need => ({
-    ...need,
-    or: { operation: 'CREATE' as const, resource: CLUSTER },
+  const create = orElse(onEach('CREATE', 'TOPIC', body.allowAutoTopicCreation ? names : [], 'hidden'), () => ({
+    operation: 'CREATE',
+    resource: CLUSTER,
   }))
   return [
     ...onEach('DESCRIBE', 'TOPIC', names),
@@ -101,6 +106,7 @@ function needsOf({ body, apiVersion }: Request<Body>): readonly Need[] {
       asked.filter(({ name }) => name === null),
     ),
     ...create,
+    ...cluster,
   ]
 }
 
@@ -116,9 +122,12 @@ function lookFor(rooms: Rooms, asked: readonly Asked[]): Promise<void> | null {
 }
 
 function answerFor(rooms: Rooms, request: Request<Body>, asked: readonly Asked[]): Answer | Promise<Answer> {
-  const missing = request.body.allowAutoTopicCreation ? creatable(rooms, asked) : []
+  const { body, permissions } = request
+  const missing = body.allowAutoTopicCreation ? creatable(rooms, permissions, asked) : []
   if (missing.length === 0) return answerOf(rooms, request, rowsOf(rooms, request, asked, NOTHING_CREATED))
-  return create(rooms, missing).then(refusals => answerOf(rooms, request, rowsOf(rooms, request, asked, refusals)))
+  return create(rooms, permissions, missing).then(refusals =>
+    answerOf(rooms, request, rowsOf(rooms, request, asked, refusals)),
+  )
 }
 
 /** Returns each topic once, by name or by id, in the order of the request. */
@@ -127,11 +136,11 @@ function distinct(asked: readonly Asked[]): readonly Asked[] {
 }
 
 /** Returns the unknown names that a topic pattern lets a client create. */
-function creatable(rooms: Rooms, asked: readonly Asked[]): readonly string[] {
+function creatable(rooms: Rooms, permissions: Permissions, asked: readonly Asked[]): readonly string[] {
   const { topics, unreadable } = rooms.catalogue.current()
   return asked.flatMap(({ name, topicId }) => {
     if (name === null || topicId !== ZERO_UUID || topics.has(name) || checkTopicName(name) !== null) return []
-    if (unreadable.has(name)) return []
+    if (unreadable.has(name) || permissions.topic('name', name) !== null) return []
     return matchPattern(rooms.settings, name).autoCreate ? [name] : []
   })
 }
@@ -141,41 +150,49 @@ type Refusals = ReadonlyMap<string, Refusal>
 const NOTHING_CREATED: Refusals = new Map()
 
 /** Creates the topics. Returns the refusals of those that were not created, by name. */
-async function create(rooms: Rooms, names: readonly string[]): Promise<Refusals> {
-  const refusals = new Map<string, Refusal>(names.slice(MOST_CREATED).map(name => [name, LEADER_NOT_AVAILABLE]))
+async function create(rooms: Rooms, permissions: Permissions, missing: readonly string[]): Promise<Refusals> {
+  const names = missing.filter(name => permissions.shows('TOPIC', name))
+  const refusals = new Map<string, Refusal>([
+    ...missing.map(name => [name, TOPIC_AUTHORIZATION_FAILED] as const),
+    ...names.map(name => [name, LEADER_NOT_AVAILABLE] as const),
+  ])
   const requests = names
     .slice(0, MOST_CREATED)
     .map(name => ({ name, partitions: -1, replicationFactor: -1, assignments: [], configs: [] }))
   const outcomes = await createTopics(rooms, requests, { validateOnly: false, timeoutMs: CREATION_MS, auto: true })
   for (const { name, result } of outcomes) {
     // A topic that takes long may still be created: the client asks again.
-    if (isRefusal(result)) refusals.set(name, result.code === REQUEST_TIMED_OUT.code ? LEADER_NOT_AVAILABLE : result)
+    if (!isRefusal(result)) refusals.delete(name)
+    else refusals.set(name, result.code === REQUEST_TIMED_OUT.code ? LEADER_NOT_AVAILABLE : result)
   }
   return refusals
 }
 
 function rowsOf(
   rooms: Rooms,
-  { apiVersion, connection }: Request<Body>,
+  { apiVersion, connection, permissions }: Request<Body>,
   asked: readonly Asked[],
   refusals: Refusals,
 ): readonly TopicRow[] {
   const catalogue = rooms.catalogue.current()
   const place = placing(rooms, connection.listener)
   return asked.map(({ name, topicId }) => {
-    const found = find(catalogue, apiVersion, name, topicId, refusals)
+    const found = find(catalogue, permissions, apiVersion, name, topicId, refusals)
     return isRefusal(found) ? refusedRow(name, topicId, found, apiVersion) : rowOf(place, found, apiVersion)
   })
 }
 
 function find(
   catalogue: Catalogue,
+  permissions: Permissions,
   apiVersion: number,
   name: string | null,
   topicId: string,
   refusals: Refusals,
 ): Topic | Refusal {
   if (apiVersion < FIRST_WITH_IDS && (name === null || topicId !== ZERO_UUID)) return INVALID_REQUEST
+  const denied = name === null ? permissions.topic('topicId', topicId) : permissions.topic('name', name)
+  if (denied !== null) return denied
   if (name === null) return catalogue.topicsById.get(topicId) ?? UNKNOWN_TOPIC_ID
   const topic = catalogue.topics.get(name)
   if (topic !== undefined) return topic
@@ -208,14 +225,18 @@ function refusedRow(name: string | null, topicId: string, refusal: Refusal, apiV
   return { errorCode: refusal.code, name: said, topicId, isInternal: false, partitions: [] }
 }
 
-function answerOf(rooms: Rooms, { body, connection }: Request<Body>, rows: readonly TopicRow[]): Answer {
-  const topicAuthorizedOperations = body.includeTopicAuthorizedOperations ? TOPIC_OPERATIONS : NOT_ASKED
+function answerOf(rooms: Rooms, { body, connection, permissions }: Request<Body>, rows: readonly TopicRow[]): Answer {
+  const { policy } = permissions
+  const topicOperations = ({ name, errorCode }: TopicRow) => {
+    const isShown = body.includeTopicAuthorizedOperations && errorCode !== TOPIC_AUTHORIZATION_FAILED.code
+    return isShown ? operationsOf(policy, 'TOPIC', name ?? '') : NOT_ASKED
+  }
   return {
     brokers: nodesOf(rooms.cluster, connection.listener).map(({ id, ...node }) => ({ nodeId: id, ...node })),
     clusterId: rooms.catalogue.current().clusterId,
     controllerId: controllerOf(rooms.cluster),
-    topics: rows.map(row => ({ ...row, topicAuthorizedOperations })),
-    clusterAuthorizedOperations: body.includeClusterAuthorizedOperations ? CLUSTER_OPERATIONS : NOT_ASKED,
+    topics: rows.map(row => ({ ...row, topicAuthorizedOperations: topicOperations(row) })),
+    clusterAuthorizedOperations: body.includeClusterAuthorizedOperations ? clusterOperationsOf(permissions) : NOT_ASKED,
     errorCode: NONE,
   }
 }

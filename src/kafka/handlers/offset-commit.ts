@@ -51,7 +51,7 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
     ...onTopics('READ', namingOf(apiVersion), body.topics),
   ],
   storeAway: COORDINATOR_NOT_AVAILABLE,
-  async answer({ apiVersion, body }) {
+  async answer({ apiVersion, body, permissions }) {
     const naming = namingOf(apiVersion)
     const looked = lookForTopics(
       rooms,
@@ -67,7 +67,7 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
     const refusals = new Map<Partition, { readonly refusal: Refusal; readonly isFinal: boolean }>()
     let rows = 0
     for (const said of body.topics) {
-      const topic = findTopic(catalogue, naming, said[naming])
+      const topic = permissions.topic(naming, said[naming]) ?? findTopic(catalogue, naming, said[naming])
       for (const partition of said.partitions) {
         const refusal = isRefusal(topic) ? topic : checkIndex(partition.partitionIndex, topic.partitions)
         if (refusal !== null) {

@@ -6,31 +6,43 @@
 // Differences from Apache Kafka: if a topic is named more than once, each of its entries is answered.
 
 import { deleteOffsets } from '../../admin/groups/groups.ts'
-import { isRefusal, NONE } from '../../protocol/errors.ts'
+import { isRefusal, NONE, type Refusal } from '../../protocol/errors.ts'
 import { offsetDelete } from '../../protocol/messages/offset-delete.ts'
 import { handler } from '../handler.ts'
 import { onGroup, onTopics } from '../needs.ts'
 
 export const offsetDeleteHandler = handler(offsetDelete, rooms => ({
   needs: ({ body }) => [onGroup('DELETE', body.groupId), ...onTopics('READ', 'name', body.topics)],
-  async answer({ body }) {
-    const topics = body.topics.map(({ name, partitions }) => ({
+  audit: ({ body }) => ({
+    verb: 'delete offsets',
+    what: { group: body.groupId, topics: body.topics.map(({ name }) => name) },
+  }),
+  async answer({ body, permissions }) {
+    const asked = body.topics.map(({ name, partitions }) => ({
       topic: name,
       partitions: partitions.map(({ partitionIndex }) => partitionIndex),
+      denied: permissions.topic('name', name),
     }))
-    const deletions = await deleteOffsets(rooms, body.groupId, topics)
+    const allowed = asked.filter(({ denied }) => denied === null)
+    const isDenied = asked.length > 0 && allowed.length === 0
+    const deletions = isDenied ? [] : await deleteOffsets(rooms, body.groupId, allowed)
     if (isRefusal(deletions)) return { errorCode: deletions.code, throttleTimeMs: 0, topics: [] }
-    return {
-      errorCode: NONE,
-      throttleTimeMs: 0,
-      topics: deletions.map(({ topic, partitions }) => ({
+    let next = 0
+    const topics = asked.map(({ topic, partitions, denied }) => {
+      const rows = denied === null ? deletions[next++]!.partitions : partitions.map(refusedWith(denied))
+      return {
         name: topic,
-        partitions: partitions.map(({ partition, result }) => ({
+        partitions: rows.map(({ partition, result }) => ({
           partitionIndex: partition,
           errorCode: result?.code ?? NONE,
         })),
-      })),
-    }
+      }
+    })
+    return { errorCode: NONE, throttleTimeMs: 0, topics }
   },
   refused: (_request, refusal) => ({ errorCode: refusal.code, throttleTimeMs: 0, topics: [] }),
 }))
+
+function refusedWith(result: Refusal) {
+  return (partition: number) => ({ partition, result })
+}

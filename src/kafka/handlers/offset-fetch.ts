@@ -62,9 +62,13 @@ export const offsetFetchHandler = handler(offsetFetch, rooms => ({
     if (looked !== null) await looked
     const catalogue = rooms.catalogue.current()
     const groups = await aFewAtATime(rooms.clock, askedOf(request), async asked =>
-      repeated.has(asked.groupId)
-        ? refuse(asked, INVALID_REQUEST, request.apiVersion)
-        : rooms.logger.during(request, () => find(rooms, catalogue, naming, asked, request.apiVersion)),
+      rooms.logger.during(request, () => {
+        const denied = request.permissions.group(asked.groupId)
+        const refusal = denied ?? (repeated.has(asked.groupId) ? INVALID_REQUEST : null)
+        return refusal === null
+          ? find(rooms, catalogue, naming, asked, request)
+          : refuse(asked, refusal, request.apiVersion)
+      }),
     )
     return toAnswer(request, groups)
   },
@@ -100,7 +104,7 @@ async function find(
   catalogue: Catalogue,
   naming: Naming,
   asked: Asked,
-  apiVersion: number,
+  { apiVersion, permissions }: Request<unknown>,
 ): Promise<Found> {
   const { groupId } = asked
   if (asked.topics === null) {
@@ -108,12 +112,17 @@ async function find(
     if (error !== null) return refuse(asked, error, apiVersion)
     const alive = topics.flatMap(({ topicId, offsets }) => {
       const topic = catalogue.topicsById.get(topicId)
-      return topic === undefined ? [] : [{ name: topic.name, topicId, partitions: offsets.map(rowOf) }]
+      return topic === undefined || !permissions.shows('TOPIC', topic.name)
+        ? []
+        : [{ name: topic.name, topicId, partitions: offsets.map(rowOf) }]
     })
     return { groupId, topics: alive, errorCode: NONE }
   }
 
-  const wanted = asked.topics.map(each => ({ ...each, topic: findTopic(catalogue, naming, each[naming]) }))
+  const wanted = asked.topics.map(each => {
+    const denied = permissions.topic(naming, each[naming])
+    return { ...each, denied, topic: denied ?? findTopic(catalogue, naming, each[naming]) }
+  })
   const known = wanted.flatMap(({ topic, partitionIndexes }) =>
     isRefusal(topic) ? [] : [{ topicId: topic.id, partitions: partitionIndexes }],
   )
@@ -126,10 +135,11 @@ async function find(
   }
   return {
     groupId,
-    topics: wanted.map(({ name, topicId, partitionIndexes, topic }) => ({
+    topics: wanted.map(({ name, topicId, partitionIndexes, denied, topic }) => ({
       name,
       topicId,
       partitions: partitionIndexes.map(index => {
+        if (denied !== null) return nothing(index, denied.code)
         // An unknown name is not an error in this API; an unknown id is.
         if (isRefusal(topic)) return nothing(index, naming === 'topicId' ? topic.code : NONE)
         if (repeated.has(keyOf(naming === 'name' ? name : topicId, index))) return nothing(index, INVALID_REQUEST.code)

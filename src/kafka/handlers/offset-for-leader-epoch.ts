@@ -11,23 +11,24 @@ import { isRefusal, NONE } from '../../protocol/errors.ts'
 import { offsetForLeaderEpoch } from '../../protocol/messages/offset-for-leader-epoch.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
 import { handler } from '../handler.ts'
-import { onCluster, onEach } from '../needs.ts'
+import { CLUSTER, onEach, orElse } from '../needs.ts'
 import { findPartition, findTopic } from '../partitions.ts'
 
 type Row = ResponseInput<typeof offsetForLeaderEpoch>['topics'][number]['partitions'][number]
 
 export const offsetForLeaderEpochHandler = handler(offsetForLeaderEpoch, rooms => ({
   needs: ({ body }) =>
-    body.replicaId >= 0
-      ? [onCluster('CLUSTER_ACTION')]
-      : onEach(
-          'DESCRIBE',
-          'TOPIC',
-          body.topics.map(({ topic }) => topic),
-        ),
-  answer({ body }) {
+    orElse(
+      onEach(
+        'DESCRIBE',
+        'TOPIC',
+        body.topics.map(({ topic }) => topic),
+      ),
+      () => ({ operation: 'CLUSTER_ACTION', resource: CLUSTER }),
+    ),
+  answer({ body, permissions }) {
     const topics = body.topics.map(({ topic, partitions }) => {
-      const found = findTopic(rooms.catalogue.current(), 'name', topic)
+      const found = permissions.topic('name', topic) ?? findTopic(rooms.catalogue.current(), 'name', topic)
       return {
         topic,
         partitions: partitions.map(({ partition: index, currentLeaderEpoch, leaderEpoch }): Row => {

@@ -61,7 +61,7 @@ export const produceHandler = handler(produce, rooms => {
       ...(body.transactionalId === null ? [] : [onTransactionalId('WRITE', body.transactionalId)]),
       ...onTopics('WRITE', namingOf(apiVersion), body.topicData),
     ],
-    answer({ body, apiVersion, connection, clientId }) {
+    answer({ body, apiVersion, connection, clientId, permissions }) {
       const refusal = refusalOf(body)
       if (refusal !== null) return body.acks === 0 ? CLOSE : refuseAll(body, refusal)
       // A negative timeout of a client counts as 0.
@@ -78,9 +78,9 @@ export const produceHandler = handler(produce, rooms => {
       // broker may have created a topic, it is looked up first, and later requests for it wait behind.
       const appends: Promise<Appended | Refusal>[] = []
       for (const topic of body.topicData) {
-        const looked = look(naming, topic[naming])
+        const said = topic[naming]
+        const looked = permissions.topic(naming, said) === null ? look(naming, said) : null
         for (const data of topic.partitionData) {
-          const said = topic[naming]
           if (looked === null) appends.push(append(said, data, null))
           else {
             const unlooked = looked.then(() => null, awayFor)
@@ -103,7 +103,8 @@ export const produceHandler = handler(produce, rooms => {
       ): Promise<Appended | Refusal> {
         const isTwice = repeated.size > 0 && repeated.has(keyOf(said, index))
         const found = findTopic(rooms.catalogue.current(), naming, said)
-        const partition = isTwice ? TWICE : (unlooked ?? findPartition(rooms, found, index))
+        const denied = permissions.topic(naming, said)
+        const partition = denied ?? (isTwice ? TWICE : (unlooked ?? findPartition(rooms, found, index)))
         if (isRefusal(partition) && !partition.retriable) return Promise.resolve(partition)
         const batch = checkBatches(records, apiVersion)
         if (isRefusal(batch)) return Promise.resolve(batch)

@@ -9,11 +9,14 @@ import { alterPartitionReassignments } from './alter-partition-reassignments.ts'
 import { alterReplicaLogDirs } from './alter-replica-log-dirs.ts'
 import { alterUserScramCredentials } from './alter-user-scram-credentials.ts'
 import { apiVersions } from './api-versions.ts'
+import { createAcls } from './create-acls.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
+import { deleteAcls } from './delete-acls.ts'
 import { deleteGroups } from './delete-groups.ts'
 import { deleteRecords } from './delete-records.ts'
 import { deleteTopics } from './delete-topics.ts'
+import { describeAcls } from './describe-acls.ts'
 import { describeClientQuotas } from './describe-client-quotas.ts'
 import { describeCluster } from './describe-cluster.ts'
 import { describeConfigs } from './describe-configs.ts'
@@ -67,6 +70,9 @@ export const messages: readonly Api[] = Object.freeze([
   deleteRecords,
   initProducerId,
   offsetForLeaderEpoch,
+  describeAcls,
+  createAcls,
+  deleteAcls,
   describeConfigs,
   alterConfigs,
   alterReplicaLogDirs,

@@ -1,0 +1,59 @@
+// Makes the policies of clients from the rules that the broker keeps (acl-keeper.ts) and from
+// `broker.acl.super-users`. It does not authenticate clients, and it checks no request.
+
+import { fullKey, type Settings, SettingsError } from '../../settings/settings.ts'
+import { UnreadableDocument } from '../../store/store.ts'
+import { canonicalUsername } from '../user-rules.ts'
+import type { AclKeeper } from './acl-keeper.ts'
+import { objectionToPrincipal } from './acl-rules.ts'
+import { type Client, type Policy, policyOf } from './policy.ts'
+
+/** The client of a connection that does not authenticate, as Apache Kafka names it. */
+export const ANONYMOUS: Client = Object.freeze({ name: 'ANONYMOUS', groups: [] })
+
+export interface Policies {
+  /** Returns the policy by the rules that this broker has read; null while `broker.acl.enabled` is false. */
+  current(client: Client): Policy | null
+  /**
+   * Reads the rules that other brokers have changed until now, and resolves to the policy by them. Throws what the
+   * store throws: then nothing can be decided now. If the stored rules cannot be read, none of them counts.
+   */
+  resolve(client: Client): Promise<Policy | null>
+}
+
+const SUPER_USERS = 'broker.acl.super-users'
+
+/** Throws SettingsError if a super-user is no valid principal. */
+export function openPolicies({
+  acls,
+  settings,
+}: {
+  readonly acls: Pick<AclKeeper, 'current' | 'catchUp'>
+  readonly settings: Settings
+}): Policies {
+  const isEnforced = settings.get('broker.acl.enabled')
+  const superUsers = new Set(settings.get(SUPER_USERS).map(canonicalUsername))
+  for (const each of superUsers) checkSuperUser(settings, each)
+  const current = (client: Client) => (isEnforced ? policyOf(acls.current().grants, superUsers, client) : null)
+  return {
+    current,
+    async resolve(client) {
+      if (isEnforced) await acls.catchUp().catch(leaveUnreadable)
+      return current(client)
+    },
+  }
+}
+
+/** Super-users must be able to come in and repair the rules. */
+function leaveUnreadable(error: unknown): void {
+  if (!(error instanceof UnreadableDocument)) throw error
+}
+
+function checkSuperUser(settings: Settings, given: string): void {
+  const refuse = (why: string) => {
+    throw new SettingsError(`${fullKey(SUPER_USERS)}: got ${given} (${settings.origin(SUPER_USERS)}), but it ${why}`)
+  }
+  if (given.startsWith('User:')) refuse(`begins with 'User:'; takes the name alone, ${given.slice('User:'.length)}`)
+  const objection = objectionToPrincipal(given)
+  if (objection !== null) refuse(objection)
+}
