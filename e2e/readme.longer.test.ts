@@ -3,27 +3,18 @@
 // added to one of the two.
 
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { ownMachine, ownMachineAbsence } from '../testing/own-machine.ts'
+import { ownMachineAbsence } from '../testing/own-machine.ts'
 import { withoutSettings } from '../testing/process.ts'
 import { hasProgram } from '../testing/programs.ts'
+import { commandsOf, type Row, runRows } from './page.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const readme = await readFile(join(root, 'README.md'), 'utf8')
-
-interface Row {
-  readonly command: string
-  readonly prints: RegExp
-  /** The command runs until the next broker starts. */
-  readonly isBroker?: true
-  readonly needs?: 'kcat' | 'redis-server'
-}
 
 const ROWS: readonly Row[] = [
   { command: 'npm start', isBroker: true, prints: /http:\/\/localhost:8080[\s\S]*clients connect to localhost:9092/ },
@@ -56,27 +47,10 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run': 'npm prints the scripts of package.json',
 }
 
-/** Returns the commands of a page: lines of fenced blocks, and inline code that begins like a command. */
-function commandsOf(page: string): readonly string[] {
-  const parts = page.matchAll(/^```\n(?<block>[\s\S]*?)^```$|`(?<inline>(?:\.\/ketch|npm|kcat) [^`]+)`/gm)
-  return [...parts].flatMap(({ groups }) => {
-    if (groups!.inline !== undefined) return [groups!.inline]
-    // Diagrams have box characters. Two spaces after a command may begin its description.
-    if (/[─└]/.test(groups!.block!)) return []
-    return groups!.block!.split('\n').map(line => line.split(/ {2,}/)[0]!)
-  })
-}
-
 test('each command of the README is run, or is left out for a reason', () => {
   const commands = commandsOf(readme).filter(command => command !== '')
   assert.deepEqual([...new Set(commands)].sort(), [...ROWS.map(row => row.command), ...Object.keys(NOT_RUN)].sort())
 })
-
-const isOver = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
-
-const ended = async (child: ChildProcess) => {
-  if (!isOver(child)) await once(child, 'close')
-}
 
 test('the commands of the README do what the README says, exactly as written and in its order', {
   skip: ownMachineAbsence() ?? false,
@@ -84,7 +58,6 @@ test('the commands of the README do what the README says, exactly as written and
 }, async t => {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
-  const machine = await ownMachine(t)
   const [, shipped] = /password of the user `admin`: it is `([^`]+)`/.exec(readme)!
   const env = {
     ...withoutSettings(process.env),
@@ -94,39 +67,6 @@ test('the commands of the README do what the README says, exactly as written and
     // The folder of the checkout may contain data of its owner.
     SVC_STORAGE_LOCAL_EMBEDDED_PATH: join(folder, 'data'),
   }
-  const running = new Set<ChildProcess>()
-  const start = (line: string) => {
-    const child = machine.run(line, { cwd: root, env })
-    running.add(child)
-    let output = ''
-    for (const stream of [child.stdout!, child.stderr!]) stream.on('data', chunk => (output += chunk))
-    return { child, output: () => output }
-  }
-  const stop = async (child: ChildProcess) => {
-    if (!isOver(child)) process.kill(-child.pid!, 'SIGTERM')
-    await ended(child)
-    running.delete(child)
-  }
-  t.after(() => Promise.all([...running].map(stop)))
-
-  if (hasProgram('redis-server')) start(`redis-server --port 6379 --save '' --dir ${folder}`)
-  let broker: ChildProcess | null = null
-  for (const { command, prints, isBroker, needs } of ROWS) {
-    const skip = needs !== undefined && !hasProgram(needs) && `SKIPPED e2e/readme: apt-get install ${needs}`
-    await t.test(command, { skip }, async () => {
-      if (isBroker && broker !== null) await stop(broker)
-      const { child, output } = start(command)
-      if (!isBroker) {
-        await ended(child)
-        assert.equal(child.exitCode, 0, output())
-      } else {
-        broker = child
-        await new Promise<void>(resolve => {
-          child.stdout!.on('data', () => prints.test(output()) && resolve())
-          child.once('close', () => resolve())
-        })
-      }
-      assert.match(output(), prints)
-    })
-  }
+  const beside = hasProgram('redis-server') ? [`redis-server --port 6379 --save '' --dir ${folder}`] : []
+  await runRows(t, ROWS, { cwd: root, env, beside })
 })
