@@ -243,7 +243,11 @@ function tellOfDoors({ http, listeners, isShared, settings, ...made }: Made): st
   if (http !== null) log.info(`the admin API answers at ${http.url}`, { bound: `${http.host}:${http.port}` })
   const [address = null] = listeners.bound.map(({ advertised, host, port }) => {
     const told = `${advertised.host}:${advertised.port}`
-    log.info(`Kafka clients connect to ${told}`, { listener: advertised.name, bound: `${host}:${port}` })
+    log.info(`Kafka clients connect to ${told}`, {
+      listener: advertised.name,
+      security: advertised.security,
+      bound: `${host}:${port}`,
+    })
     return told
   })
   if (!settings.get('broker.enabled')) {

@@ -1,22 +1,22 @@
-// Says whether the Kafka listener enforces the credentials and the rules in the store. The verbs that change them
+// Says whether the Kafka listeners enforce the credentials and the rules in the store. The verbs that change them
 // show these notices, because an operator who creates a rule expects that it is enforced.
 
-import { fullKey, type Settings, settingsTable } from '../settings/settings.ts'
+import type { Mechanism } from '../api/words.ts'
+import { kafkaEndpoints, usesSasl } from '../settings/endpoints.ts'
+import type { Settings } from '../settings/settings.ts'
 
-type Switch = 'broker.sasl.enabled' | 'broker.acl.enabled'
-
-/** Returns a sentence for people if no broker asks clients for credentials; else null. */
-export function credentialNotice(settings: Pick<Settings, 'get'>): string | null {
-  return notice(settings, 'broker.sasl.enabled', 'No broker asks Kafka clients for credentials')
+/** Returns a sentence for people if no client can authenticate with a credential for this mechanism; else null. */
+export function credentialNotice(settings: Settings, mechanism: Mechanism): string | null {
+  if (!kafkaEndpoints(settings).some(({ security }) => usesSasl(security)))
+    return 'No broker asks Kafka clients for credentials, because svc.broker.sasl.enabled is false.'
+  return settings.get('broker.sasl.mechanisms').includes(mechanism)
+    ? null
+    : `No broker offers ${mechanism} to Kafka clients, because it is not in svc.broker.sasl.mechanisms.`
 }
 
 /** Returns a sentence for people if no broker enforces rules; else null. */
-export function aclNotice(settings: Pick<Settings, 'get'>): string | null {
-  return notice(settings, 'broker.acl.enabled', 'No broker enforces rules: every Kafka client may do everything')
-}
-
-function notice(settings: Pick<Settings, 'get'>, key: Switch, consequence: string): string | null {
-  if (settings.get(key)) return null
-  const { notYet } = settingsTable[key]
-  return `${consequence}, because ${notYet === undefined ? `${fullKey(key)} is false` : `this version does not have ${notYet}`}.`
+export function aclNotice(settings: Settings): string | null {
+  return settings.get('broker.acl.enabled')
+    ? null
+    : 'No broker enforces rules: every Kafka client may do everything, because svc.broker.acl.enabled is false.'
 }

@@ -345,7 +345,10 @@ test('rules and credentials are granted, listed and taken back', async t => {
   assert.deepEqual([made.status, made.out], [0, 'alice may sign in with SCRAM-SHA-256.\n'])
   assert.match((await run('credentials list')).out, /^alice +SCRAM-SHA-256 +10000 +blue$/m)
   const granted = await run('acls create alice --topic=orders* --operation=read')
-  assert.deepEqual([granted.status, granted.out], [0, 'alice: READ on topic orders* is granted.\n'])
+  assert.deepEqual(
+    [granted.status, granted.out],
+    [0, 'alice: READ on topic orders* is granted to connections that begin from now on.\n'],
+  )
   assert.match(granted.err, /^ketch: No broker enforces rules: [^\n]+\n$/)
   assert.match(made.err, /^ketch: No broker asks Kafka clients for credentials, [^\n]+\n$/)
   const asJson = await run('acls create bob --group=g --operation=READ --json')

@@ -189,6 +189,26 @@ test('a failed client is told after the delay, is counted and logged without its
   assert.doesNotMatch(log(), /wrong-password/)
 })
 
+test('a failure that is certain before the last step is counted and logged once, also if the client sends no more', async t => {
+  const failed = { kind: 'failure', message: 'no', why: 'invalid token: it is too old', claimed: null } as const
+  const step: StepOf = (_token, taken) => (taken === 0 ? { ...more('no'), failed } : failed)
+  const { connect, failures, lines } = await startSaslBroker(t, { mechanisms: [mechanismOf(step)] })
+  const told = () => lines().filter(({ message }) => message === 'an authentication failed')
+  const patient = await connect()
+  await handshake(patient)
+  assert.equal((await sendToken(patient, 'bad')).errorCode, NONE)
+  assert.deepEqual([await failures('auth', 'PLAIN'), told().map(({ why }) => why)], [1, [failed.why]])
+  assert.equal((await sendToken(patient, '\u0001')).errorCode, SASL_AUTHENTICATION_FAILED.code)
+  await closedByBroker(patient)
+  assert.deepEqual([await failures('auth', 'PLAIN'), told().length], [1, 1])
+  // kafkajs takes the challenge for a success.
+  const hasty = await connect()
+  await handshake(hasty)
+  await sendToken(hasty, 'bad')
+  await assert.rejects(hasty.send(metadata, 4, { topics: [] }))
+  assert.equal(await failures('auth', 'PLAIN'), 2)
+})
+
 /** Returns the bytes of requests that follow each other without waiting for an answer. */
 async function pipelined(wire: Wire, token: string) {
   const sent: Promise<unknown>[] = []

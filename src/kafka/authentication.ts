@@ -7,7 +7,7 @@
 
 import type { Policy } from '../auth/clients/policy.ts'
 import { ProviderUnavailable } from '../auth/provider-fetch.ts'
-import { type Authenticated, AuthenticationBusy, type SaslMechanism } from '../auth/sasl/mechanism.ts'
+import { type Authenticated, AuthenticationBusy, type Failure, type SaslMechanism } from '../auth/sasl/mechanism.ts'
 import type { Clock } from '../base/clock.ts'
 import { cut } from '../base/cut.ts'
 import {
@@ -95,8 +95,10 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
   const known = new Map([...mechanisms, ...hidden].map(each => [each.name, each]))
   /** Mechanisms whose tokens may also come without Kafka headers. */
   const raw = new Set(advertised.filter(name => !NEVER_RAW.has(name)))
+  /** Failures that are counted and logged, before the step that ends the exchange. */
+  const told = new WeakSet<Failure>()
 
-  interface Failure {
+  interface Failed {
     readonly refusal: Refusal
     /** For the log. */
     readonly why: string
@@ -106,8 +108,7 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
     readonly mechanism: string | null
   }
 
-  async function fail(session: Session, { refusal, why, claimed = null, mechanism }: Failure) {
-    end(session)
+  function tell(session: Session, { refusal, why, claimed = null, mechanism }: Failed): void {
     count(mechanism !== null && known.has(mechanism) ? mechanism : refusal.name)
     failedLogins.tell('an authentication failed', {
       ...lineOf(session),
@@ -115,12 +116,20 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
       user: claimed === null ? undefined : cut(claimed),
       why,
     })
+  }
+
+  async function fail(session: Session, failure: Failed) {
+    tell(session, failure)
+    return await close(session, failure.refusal)
+  }
+
+  async function close(session: Session, refusal: Refusal) {
+    end(session)
     return (await failedLogins.delay(session.address)) ? ({ kind: 'refused', refusal, closes: true } as const) : CLOSE
   }
 
   function reject(session: Session, mechanism: string, why: string, message: string, claimed: string | null = null) {
-    const refusal = because(SASL_AUTHENTICATION_FAILED, message)
-    return fail(session, { refusal, why, claimed, mechanism })
+    return fail(session, failureOf(mechanism, { message, why, claimed }))
   }
 
   /** The broker cannot decide, because of an outside failure or its own defect. */
@@ -229,14 +238,28 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
       session.sasl = change.state
       try {
         const step = await session.exchange!.step(token)
-        if (step.kind === 'failure') return await reject(session, mechanism, step.why, step.message, step.claimed)
-        if (step.kind === 'continue') return { kind: 'token', token: step.token, lifetimeMs: 0 }
+        if (step.kind === 'failure') {
+          const failure = failureOf(mechanism, step)
+          return told.has(step) ? await close(session, failure.refusal) : await fail(session, failure)
+        }
+        if (step.kind === 'continue') {
+          const { failed } = step
+          if (failed !== undefined) {
+            tell(session, failureOf(mechanism, failed))
+            told.add(failed)
+          }
+          return { kind: 'token', token: step.token, lifetimeMs: 0 }
+        }
         return await accept(session, mechanism, step.client, step.token)
       } catch (error) {
         return giveUp(session, mechanism, error)
       }
     },
   }
+}
+
+function failureOf(mechanism: string, { message, why, claimed }: Omit<Failure, 'kind'>) {
+  return { refusal: because(SASL_AUTHENTICATION_FAILED, message), why, claimed, mechanism }
 }
 
 function mechanismOf(state: SaslState): string | null {

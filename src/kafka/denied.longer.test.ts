@@ -202,7 +202,7 @@ test('each denied permission is logged with the client, and a client that may do
   await produced(client, 'a')
   assert.match(
     world.log(),
-    /svc\.kafka\.authorization.*no rule allows.*principal=User:ANONYMOUS.*operation=WRITE.*type=TOPIC.*name=a/,
+    /svc\.kafka\.authorization.*no rule allows.*principal=User:ANONYMOUS.*operation=WRITE.*type=TOPIC.*name=a allowedBy="WRITE TOPIC"/,
   )
   const before = world.log().length
   await produced(await world.connectAs(EVERYTHING), 'a')

@@ -6,6 +6,7 @@
 // each finished request, with the error codes of its answer and its time. `svc.kafka.authorization` logs at INFO which
 // permission a client does not have.
 
+import { allowedBy } from '../auth/clients/policy.ts'
 import { assert } from '../base/assert.ts'
 import { cut } from '../base/cut.ts'
 import { decodeRequest, encodeResponse } from '../protocol/codec.ts'
@@ -233,6 +234,7 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
         .info('no rule allows an operation that a client asked for', {
           ...{ principal, tenant: tenant ?? undefined, address, operation, type },
           name: name === null ? undefined : cut(name),
+          allowedBy: allowedBy(operation, type),
         })
     }
 

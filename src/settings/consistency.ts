@@ -112,7 +112,7 @@ function checkMechanisms(settings: Settings): string | null {
 
 function checkAcls(settings: Settings): string | null {
   if (!settings.get('broker.acl.enabled') || settings.get('broker.sasl.enabled')) return null
-  return `${got(settings, 'broker.acl.enabled')}, but ACLs require svc.broker.sasl.enabled=true: without SASL no client has a name`
+  return `${got(settings, 'broker.acl.enabled')}, but ACLs require svc.broker.sasl.enabled=true`
 }
 
 function checkConsoleSso(settings: Settings): string | null {

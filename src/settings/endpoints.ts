@@ -23,7 +23,7 @@ export interface KafkaEndpoint {
   readonly origin: (field: EndpointField) => string
 }
 
-type EndpointField = 'host' | 'port' | 'advertised-port'
+type EndpointField = 'host' | 'port' | 'advertised-host' | 'advertised-port'
 
 /** The name of the first listener, which is not in broker.listeners: Kafka's name for one without TLS and SASL. */
 export const FIRST_LISTENER = 'PLAINTEXT'

@@ -155,6 +155,10 @@ test('an unknown key fails, names its source and the nearest key, and never show
       'environment',
     ],
     [{ file: 'svc:\n  brokr:\n    port: hunter2' }, 'svc.brokr.port', 'svc.broker.port', './svc.yaml:3:11'],
+    [{ argv: ['--svc.broker.sasl=hunter2'] }, 'svc.broker.sasl', 'svc.broker.sasl.enabled', 'command line'],
+    [{ file: 'svc.broker.tls.enabled: hunter2' }, 'svc.broker.tls.enabled', 'svc.broker.tls', './svc.yaml:1:25'],
+    [{ env: { SVC_BROKER_ACL: 'hunter2' } }, 'SVC_BROKER_ACL', 'SVC_BROKER_ACL_ENABLED', 'environment'],
+    [{ env: { SVC_BROKER_TLS_ENABLED: 'hunter2' } }, 'SVC_BROKER_TLS_ENABLED', 'SVC_BROKER_TLS', 'environment'],
     [{ file: 'svc:\n  topics:\n  - nam: hunter2' }, 'svc.topics[0].nam', 'svc.topics[0].name', './svc.yaml:3:10'],
   ]
   for (const [given, name, near, origin] of cases) {
@@ -626,6 +630,23 @@ test('a warning names each plaintext listener beside secured ones, on a loopback
   const whole = about('plaintext', '--svc.broker.sasl.enabled=true')
   assert.equal(whole.length, 1)
   assert.match(whole[0]!, /second on 0\.0\.0\.0 is plaintext \(svc\.broker\.listeners\[0\]\.security=plaintext\)/)
+  assert.match(whole[0]!, /may read and write$/)
+  const enforced = about('plaintext', '--svc.broker.sasl.enabled=true', '--svc.broker.acl.enabled=true')
+  assert.match(enforced[0]!, /may do what the rules of ANONYMOUS allow$/)
+})
+
+test('a warning names a certificate file that no listener uses', () => {
+  const about = (...argv: readonly string[]) =>
+    load({ argv: argv.map(each => `--svc.broker.${each}`) }).warnings.filter(warning => warning.includes('no effect'))
+  const files = ['cert-file=c', 'key-file=k']
+  assert.deepEqual(about(...files), [
+    'svc.broker.cert-file is set but has no effect: no Kafka listener uses TLS; svc.broker.tls is false',
+  ])
+  assert.deepEqual(about(...files, 'tls=true'), [])
+  assert.deepEqual(about(...files, 'tls=true', 'trust-cert-file=t'), [
+    'svc.broker.trust-cert-file is set but has no effect: svc.broker.client-auth-required is false',
+  ])
+  assert.deepEqual(about(...files, 'tls=true', 'trust-cert-file=t', 'client-auth-required=true'), [])
 })
 
 test('a namespace has no character that a key pattern or a hash slot gives a meaning', () => {
@@ -861,6 +882,7 @@ test('the URI of an identity provider must use https, except on this machine', (
     ['http://id.example', /plain http/],
     ['http://127.0.0.1.example', /plain http/],
     ['https://id.example?tenant=1', /has a query/],
+    ['https://id.example/.well-known/openid-configuration', /is a discovery document; the issuer is the part before/],
     ['https://id.example#x', /without #/],
     ['https://me:hunter2@id.example', /without credentials/],
     ['https://me:hunter2@id.example?', /without credentials/],

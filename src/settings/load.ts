@@ -191,7 +191,8 @@ function unknownKey({ key, origin }: Entry): SettingsError {
   const candidates = fromEnvironment
     ? [...knownEnvironmentNames(), CONFIG_VARIABLE]
     : keys.flatMap(known => spellings(known, inList))
-  const near = withoutPrefix(key, candidates) ?? nearest(key, candidates)
+  const near =
+    withoutPrefix(key, candidates) ?? switchOf(key, candidates, fromEnvironment ? '_' : '.') ?? nearest(key, candidates)
   const suggestion = near === null ? 'ketch --help settings lists them' : `the nearest known one is ${near}`
   const shown = key.length > 200 ? `${key.slice(0, 200)}…` : key
   const printable = shown.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '?')
@@ -201,6 +202,16 @@ function unknownKey({ key, origin }: Entry): SettingsError {
 /** Returns the known key that differs only by the prefix `svc.`, which some keys, such as server.port, do not have. */
 function withoutPrefix(key: string, known: readonly string[]): string | null {
   return known.find(each => each === `svc.${key}` || `svc.${each}` === key) ?? null
+}
+
+/** Returns the known key that differs only by `enabled` at its end: `sasl: true` and `tls: { enabled: true }`. */
+function switchOf(key: string, known: readonly string[], separator: '.' | '_'): string | null {
+  const [wanted, end] = [key.toLowerCase(), `${separator}enabled`]
+  return (
+    known
+      .map(each => [each, each.toLowerCase()] as const)
+      .find(([, each]) => each === `${wanted}${end}` || `${each}${end}` === wanted)?.[0] ?? null
+  )
 }
 
 function spellings(key: Key, inList: string | undefined): readonly string[] {
@@ -296,14 +307,26 @@ function mergeMaps(earlier: GivenValue, next: GivenValue): GivenValue {
 function warningsOfListeners(settings: Settings): readonly string[] {
   const endpoints = kafkaEndpoints(settings)
   const hasSecured = endpoints.some(({ security }) => security !== 'plaintext')
+  const rights = settings.get('broker.acl.enabled') ? 'do what the rules of ANONYMOUS allow' : 'read and write'
   return endpoints.flatMap(({ name, host, security, securedBy }) => {
     const listener = `the Kafka listener ${name} on ${host}`
     if (hasSecured && security === 'plaintext')
-      return `${listener} is plaintext (${securedBy}) beside secured listeners: its clients need neither TLS nor credentials, and may read and write`
+      return `${listener} is plaintext (${securedBy}) beside secured listeners: its clients need neither TLS nor credentials, and may ${rights}`
     const asksForCertificate = usesTls(security) && settings.get('broker.client-auth-required')
     if (usesSasl(security) || asksForCertificate || isLoopback(host)) return []
-    return `${listener} takes clients without credentials (${securedBy}): any client that reaches the port may read and write`
+    return `${listener} takes clients without credentials (${securedBy}): any client that reaches the port may ${rights}`
   })
+}
+
+/** Files that look like security and that no listener uses. */
+function warningsOfIdleFiles(settings: Settings): readonly string[] {
+  const hasTls = kafkaEndpoints(settings).some(({ security }) => usesTls(security))
+  const file: Key = hasTls ? 'broker.trust-cert-file' : 'broker.cert-file'
+  if (settings.get(file) === null || (hasTls && settings.get('broker.client-auth-required'))) return []
+  const reason = hasTls
+    ? 'svc.broker.client-auth-required is false'
+    : 'no Kafka listener uses TLS; svc.broker.tls is false'
+  return [`${fullKey(file)} is set but has no effect: ${reason}`]
 }
 
 function findWarnings(settings: Settings): readonly string[] {
@@ -317,7 +340,7 @@ function findWarnings(settings: Settings): readonly string[] {
       )
     }
   }
-  if (settings.get('broker.enabled')) warnings.push(...warningsOfListeners(settings))
+  if (settings.get('broker.enabled')) warnings.push(...warningsOfListeners(settings), ...warningsOfIdleFiles(settings))
   if (settings.get('admin.oauth.enabled')) {
     if (!settings.get('admin.security-enabled')) {
       warnings.push(

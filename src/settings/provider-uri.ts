@@ -5,6 +5,9 @@
 import { isLoopback } from './endpoints.ts'
 import { isHttpUri } from './grammar.ts'
 
+/** The path below an issuer that has its discovery document (OpenID Connect Discovery 1.0, section 4). */
+const DISCOVERY_PATH = '/.well-known/openid-configuration'
+
 /**
  * Returns the objection to an address of the provider, such as that of its keys or tokens; null if the broker accepts
  * it. It completes "… got <uri>, but it ".
@@ -19,7 +22,12 @@ export function providerUriObjection(text: string): string | null {
 
 /** Returns the objection to an issuer, which must not have a query either (OpenID Connect Discovery 1.0, section 3). */
 export function issuerObjection(text: string): string | null {
-  return providerUriObjection(text) ?? (text.includes('?') ? 'has a query, which an issuer has not' : null)
+  const objection = providerUriObjection(text)
+  if (objection !== null) return objection
+  if (text.includes('?')) return 'has a query, which an issuer has not'
+  return text.endsWith(DISCOVERY_PATH)
+    ? `is a discovery document; the issuer is the part before ${DISCOVERY_PATH}`
+    : null
 }
 
 /**

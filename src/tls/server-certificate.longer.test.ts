@@ -78,6 +78,8 @@ test('files that cannot be used end the start with one sentence that names the s
   const pem = await readFile(good.certificateFile, 'utf8')
   const der = join(keyFile, '..', 'certificate.der')
   await writeFile(der, new X509Certificate(pem).raw)
+  const empty = join(keyFile, '..', 'empty.pem')
+  await writeFile(empty, '')
   const half = join(keyFile, '..', 'half.pem')
   await writeFile(half, pem + pem.slice(0, pem.length / 2))
   const cases: readonly (readonly [what: string, given: Partial<Certificate>, more: Partial<Values>, said: RegExp])[] =
@@ -89,7 +91,24 @@ test('files that cannot be used end the start with one sentence that names the s
         /^svc\.server\.cert-file \(.*\/nowhere cannot be read: there is no such file$/,
       ],
       ['a folder', { certificateFile: tmpdir() }, {}, /^svc\.server\.cert-file .* is not a regular file$/],
-      ['DER', { certificateFile: der }, {}, /^svc\.server\.cert-file .*\.der holds no PEM certificate$/],
+      [
+        'DER',
+        { certificateFile: der },
+        {},
+        /^svc\.server\.cert-file .*\.der holds no PEM certificate, but binary data such as DER, PKCS#12 or JKS; openssl can convert it$/,
+      ],
+      [
+        'the key',
+        { certificateFile: good.keyFile },
+        {},
+        /^svc\.server\.cert-file .* holds no PEM certificate, but a private key$/,
+      ],
+      [
+        'an empty file',
+        { certificateFile: empty },
+        {},
+        /^svc\.server\.cert-file .* holds no PEM certificate, because it is empty$/,
+      ],
       [
         'a chain that ends early',
         { certificateFile: half },
@@ -103,7 +122,7 @@ test('files that cannot be used end the start with one sentence that names the s
         'the certificate as a key',
         { keyFile: good.certificateFile },
         {},
-        /^svc\.server\.key-file .* holds no PEM private key$/,
+        /^svc\.server\.key-file .* holds no PEM private key, but a certificate$/,
       ],
       [
         "another's key",
@@ -182,6 +201,40 @@ test('a certificate that is not valid at the time is a warning when it is taken 
   await copyFile(second.certificateFile, first.certificateFile)
   await look()
   assert.equal(of('WARN').length, 2)
+})
+
+test('a Kafka listener whose advertised host is not in the certificate is a warning', { skip: noOpenssl }, async t => {
+  const { certificateFile, keyFile } = await makeCertificate(t, 'DNS:*.kafka.example,IP:10.0.0.1')
+  const lines: string[] = []
+  const logger = createLogger({
+    clock: systemClock,
+    write: line => lines.push(line),
+    format: 'plain',
+    levels: new Map(),
+  })
+  const own = { name: 'FURTHER', host: null, port: 9093, advertisedPort: null, security: 'tls' } as const
+  const warned = async (advertisedHost: string) => {
+    lines.length = 0
+    const settings = testSettings({
+      'broker.cert-file': certificateFile,
+      'broker.key-file': keyFile,
+      'broker.listeners': [{ ...own, advertisedHost }],
+    })
+    const found = await openServerCertificate('broker', {
+      settings,
+      clock: systemClock,
+      logger,
+      metrics: createMetrics(),
+    })
+    found!.close()
+    return lines.join('')
+  }
+  for (const named of ['a.kafka.example', 'B.kafka.example', '10.0.0.1']) assert.equal(await warned(named), '', named)
+  for (const strange of ['localhost', 'a.b.kafka.example', '10.0.0.2'])
+    assert.match(
+      await warned(strange),
+      /WARN .*is not for the advertised host .*listener=FURTHER .*setting=svc\.broker\.listeners\[0\]\.advertised-host .*names=/,
+    )
 })
 
 test('a key that every user of the machine can read is a warning', { skip: noOpenssl }, async t => {

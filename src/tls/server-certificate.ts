@@ -8,6 +8,7 @@
 
 import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Clock, Timer } from '../base/clock.ts'
 import { kafkaEndpoints, usesTls } from '../settings/endpoints.ts'
@@ -122,8 +123,18 @@ export async function openServerCertificate(
       ...(nowMs >= validToDate.getTime() && { daysSinceItExpired: days }),
     })
   }
+  const warnOfNames = () => {
+    for (const { name, advertisedHost, key } of port === 'broker' ? unnamedHosts(settings, pair.leaf) : [])
+      log.warn('clients that check host names refuse the certificate, because it is not for the advertised host', {
+        listener: name,
+        advertisedHost,
+        setting: key('advertised-host'),
+        names: pair.leaf.subjectAltName ?? pair.leaf.subject,
+      })
+  }
   const warn = () => {
     warnOfTime()
+    warnOfNames()
     if (files.isKeyOpen)
       log.warn('every user of this machine can read the private key: take away the right of others (chmod o-r)', {
         port,
@@ -298,7 +309,7 @@ function checkPair(settings: Settings, port: TlsPort, { cert, key, trust }: File
 /** Returns the first certificate of the file, which is the port's own. The others are its chain. */
 function readCertificate(settings: Settings, port: TlsPort, cert: Buffer): X509Certificate {
   const none = (cause: unknown) =>
-    new SettingsError(`${of(settings, `${port}.cert-file`)} holds no PEM certificate`, { cause })
+    new SettingsError(`${of(settings, `${port}.cert-file`)} holds no PEM certificate${insteadOf(cert)}`, { cause })
   // X509Certificate reads DER too, and a TLS context does not.
   if (!cert.includes('CERTIFICATE-----')) throw none(null)
   try {
@@ -312,7 +323,7 @@ function readCertificate(settings: Settings, port: TlsPort, cert: Buffer): X509C
 function checkAuthorities(settings: Settings, trust: Buffer): void {
   const file = of(settings, 'broker.trust-cert-file')
   const found = trust.toString('latin1').match(PEM_CERTIFICATE) ?? []
-  if (found.length === 0) throw new SettingsError(`${file} holds no PEM certificate`)
+  if (found.length === 0) throw new SettingsError(`${file} holds no PEM certificate${insteadOf(trust)}`)
   for (const [at, pem] of found.entries()) {
     try {
       new X509Certificate(pem)
@@ -335,9 +346,27 @@ function readKey(settings: Settings, port: TlsPort, key: Buffer): KeyObject {
   try {
     return createPrivateKey(passphrase === null ? key : { key, passphrase })
   } catch (error) {
-    const message = isEncrypted ? `${file} does not open with ${password}` : `${file} holds no PEM private key`
+    const message = isEncrypted
+      ? `${file} does not open with ${password}`
+      : `${file} holds no PEM private key${insteadOf(key)}`
     throw new SettingsError(message, { cause: error })
   }
+}
+
+/** Returns what a file holds in place of the wanted PEM, as the end of a sentence; empty if that is not known. */
+function insteadOf(content: Buffer): string {
+  if (content.length === 0) return ', because it is empty'
+  if (content.includes('PRIVATE KEY-----')) return ', but a private key'
+  if (content.includes('CERTIFICATE-----')) return ', but a certificate'
+  return content.includes(0) ? ', but binary data such as DER, PKCS#12 or JKS; openssl can convert it' : ''
+}
+
+/** Returns the Kafka listeners with TLS whose advertised host is not in the certificate. */
+function unnamedHosts(settings: Settings, leaf: X509Certificate) {
+  return kafkaEndpoints(settings).filter(({ security, advertisedHost }) => {
+    const named = isIP(advertisedHost) === 0 ? leaf.checkHost(advertisedHost) : leaf.checkIP(advertisedHost)
+    return usesTls(security) && named === undefined
+  })
 }
 
 function shown({ subject, validTo }: X509Certificate) {

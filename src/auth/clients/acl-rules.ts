@@ -125,7 +125,11 @@ export function objectionToPrincipal(principal: string): string | null {
   if ([...name].length > MAX_PRINCIPAL_CHARACTERS) return `is longer than ${MAX_PRINCIPAL_CHARACTERS} characters`
   if (isDots(principal)) return "is '.' or '..', which no browser can ask for"
   // The name of a group may contain ':', because some identity providers name their groups by URNs.
-  if (!isGroup && name.includes(':')) return "holds ':', which is allowed only in group:<name>"
   if (/\p{Cc}/u.test(name)) return 'holds control characters'
-  return null
+  if (isGroup || !name.includes(':')) return null
+  const [, type, rest] = /^(User|Group):(.+)$/.exec(name) ?? []
+  if (type === 'User') return `begins with 'User:'; takes the name alone, ${rest}`
+  return type === 'Group'
+    ? `begins with 'Group:'; takes group:${rest}`
+    : "holds ':', which is allowed only in group:<name>"
 }

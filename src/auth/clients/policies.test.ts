@@ -55,6 +55,7 @@ test('a super-user that is no principal of a rule ends the start with the entry 
     await refusal('User:ada'),
     "svc.broker.acl.super-users: got User:ada (test), but it begins with 'User:'; takes the name alone, ada",
   )
+  assert.match((await refusal('Group:ops'))!, /begins with 'Group:'; takes group:ops$/)
   assert.match((await refusal('a:b'))!, /got a:b .*but it holds ':'/)
   assert.match((await refusal('group:'))!, /names no principal/)
   assert.equal(await refusal('group:ops'), null)

@@ -50,10 +50,9 @@ function leaveUnreadable(error: unknown): void {
 }
 
 function checkSuperUser(settings: Settings, given: string): void {
-  const refuse = (why: string) => {
-    throw new SettingsError(`${fullKey(SUPER_USERS)}: got ${given} (${settings.origin(SUPER_USERS)}), but it ${why}`)
-  }
-  if (given.startsWith('User:')) refuse(`begins with 'User:'; takes the name alone, ${given.slice('User:'.length)}`)
   const objection = objectionToPrincipal(given)
-  if (objection !== null) refuse(objection)
+  if (objection === null) return
+  throw new SettingsError(
+    `${fullKey(SUPER_USERS)}: got ${given} (${settings.origin(SUPER_USERS)}), but it ${objection}`,
+  )
 }

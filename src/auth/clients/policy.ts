@@ -71,6 +71,14 @@ export const derivations: Readonly<Record<KafkaResourceType, Readonly<Partial<Re
     TRANSACTIONAL_ID: {},
   })
 
+/** Returns the rules that allow the operation, for people. One of them is enough. */
+export function allowedBy(operation: KafkaOperation, type: KafkaResourceType): string {
+  const derivation = derivations[type][operation]
+  return derivation === undefined
+    ? 'super-users only'
+    : derivation.rules.map(rule => `${rule} ${derivation.of}`).join(' or ')
+}
+
 /**
  * Returns whether these rules allow the operation on everything that a name, a prefix followed by `*`, or `*` stands
  * for.

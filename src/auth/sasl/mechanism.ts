@@ -28,17 +28,24 @@ export interface Authenticated {
 
 /** How one token of a client was taken. */
 export type Step =
-  | { readonly kind: 'continue'; readonly token: Uint8Array }
-  | { readonly kind: 'success'; readonly token: Uint8Array; readonly client: Authenticated }
   | {
-      readonly kind: 'failure'
-      /** A sentence for the client. It does not tell an unknown user from a wrong password, and names no secret. */
-      readonly message: string
-      /** For the log: what exactly was wrong, such as `invalid password`. It contains no secret. */
-      readonly why: string
-      /** The name that the client claims, for the log; null if it gave none that can be read. */
-      readonly claimed: string | null
+      readonly kind: 'continue'
+      readonly token: Uint8Array
+      /** The failure that follows, whatever the client sends. It is told now, because some clients never send more. */
+      readonly failed?: Failure
     }
+  | { readonly kind: 'success'; readonly token: Uint8Array; readonly client: Authenticated }
+  | Failure
+
+export interface Failure {
+  readonly kind: 'failure'
+  /** A sentence for the client. It does not tell an unknown user from a wrong password, and names no secret. */
+  readonly message: string
+  /** For the log: what exactly was wrong, such as `invalid password`. It contains no secret. */
+  readonly why: string
+  /** The name that the client claims, for the log; null if it gave none that can be read. */
+  readonly claimed: string | null
+}
 
 /** One authentication of one client. */
 export interface SaslExchange {

@@ -10,6 +10,8 @@
 //         └── bad token ──> continue {"status":"invalid_token"} ── ^A, or anything else ──> failure
 
 import type { Clock } from '../../base/clock.ts'
+import { cut } from '../../base/cut.ts'
+import { printable } from '../../base/printable.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { isLabel } from '../claims.ts'
 import { createKeySet } from '../key-set.ts'
@@ -22,7 +24,7 @@ import {
 } from '../provider-fetch.ts'
 import { verifySignedToken } from '../signed-token.ts'
 import { readAccessToken } from './access-token.ts'
-import type { SaslExchange, SaslMechanism, Step } from './mechanism.ts'
+import type { Failure, SaslExchange, SaslMechanism, Step } from './mechanism.ts'
 import { readFirstMessage } from './oauthbearer-message.ts'
 
 export interface OauthbearerRooms {
@@ -56,7 +58,7 @@ export function openOauthbearer({ settings, clock }: OauthbearerRooms): SaslMech
 
 function beginExchange(decide: (token: string) => Promise<ReturnType<typeof readAccessToken>>): SaslExchange {
   /** The failure that follows on the challenge; null before the first message. */
-  let refusal: (Step & { readonly kind: 'failure' }) | null = null
+  let refusal: Failure | null = null
 
   return {
     async step(token): Promise<Step> {
@@ -69,7 +71,7 @@ function beginExchange(decide: (token: string) => Promise<ReturnType<typeof read
       const decided = await decide(first.token)
       if (decided.kind === 'bad') {
         refusal = { kind: 'failure', message: INVALID_TOKEN, why: `invalid token: ${decided.why}`, claimed }
-        return { kind: 'continue', token: Buffer.from(INVALID_TOKEN) }
+        return { kind: 'continue', token: Buffer.from(INVALID_TOKEN), failed: refusal }
       }
       const { client } = decided
       if (authzid !== null && authzid !== client.name) {
@@ -89,7 +91,10 @@ async function discoverKeys(issuer: string, fetch: ProviderFetch): Promise<strin
   const uri = `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`
   const document = (await fetchJson(fetch, uri, 'the discovery document')) as Readonly<Record<string, unknown>> | null
   const unusable = (why: string) => new ProviderUnavailable(`the discovery document at ${uri} cannot be used: ${why}`)
-  if (document?.issuer !== issuer) throw unusable(`its issuer is not ${issuer}`)
+  if (document?.issuer !== issuer) {
+    const theirs = typeof document?.issuer === 'string' ? `'${printable(cut(document.issuer))}'` : 'no text'
+    throw unusable(`its issuer is ${theirs}, and svc.broker.sasl.oauth.issuer-uri is '${issuer}'`)
+  }
   if (typeof document.jwks_uri !== 'string') throw unusable('it names no jwks_uri')
   const objection = trustObjection(issuer, document.jwks_uri)
   if (objection !== null) throw unusable(`its jwks_uri ${objection}`)

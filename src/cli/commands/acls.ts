@@ -11,7 +11,7 @@ import { table } from '../table.ts'
 const RESOURCE = {
   topic: { value: 'name', doc: 'A topic, a prefix with * at its end, or * for all.' },
   group: { value: 'id', doc: 'A consumer group, a prefix with * at its end, or * for all.' },
-  operation: { value: 'what', doc: 'READ or WRITE. For a group only READ has a meaning.' },
+  operation: { value: 'what', doc: 'READ or WRITE. For a group READ allows to consume in it, and WRITE to delete it.' },
 }
 
 function ruleOf(call: Call): AclRule {
@@ -60,7 +60,7 @@ export const aclCommands: readonly Command[] = [
       const rule = ruleOf(call)
       const made = await call.api.post<GrantedAcl>('/api/v1/acls', rule satisfies NewAcl)
       if (made.notice !== null) call.terminal.err(`ketch: ${made.notice}\n`)
-      call.show(made, () => `${sentence(rule)} is granted.\n`)
+      call.show(made, () => `${sentence(rule)} is granted to connections that begin from now on.\n`)
       return EXIT.OK
     },
   },
@@ -74,7 +74,7 @@ export const aclCommands: readonly Command[] = [
       if (!(await confirm(call, `Take back ${sentence(rule)}?`))) return EXIT.OK
       const { principal, ...query } = rule
       await call.api.delete(`/api/v1/acls/${segment(principal)}`, query)
-      call.show({ deleted: [rule] }, () => `${sentence(rule)} is taken back.\n`)
+      call.show({ deleted: [rule] }, () => `${sentence(rule)} is taken back from connections that begin from now on.\n`)
       return EXIT.OK
     },
   },

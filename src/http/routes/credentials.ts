@@ -77,7 +77,7 @@ export const credentialRoutes = [
     async answer({ body: { tenant_id: tenantId, ...asked } }, rooms) {
       const outcome = await storeCredential(rooms, { ...asked, tenantId })
       if (outcome.kind !== 'stored') return refused(outcome)
-      const stored = { ...shown(outcome.credential), notice: credentialNotice(rooms.settings) }
+      const stored = { ...shown(outcome.credential), notice: credentialNotice(rooms.settings, asked.mechanism) }
       return reply(outcome.isNew ? 201 : 200, stored)
     },
   }),

@@ -169,6 +169,10 @@ const PLAINTEXT: ReadonlySet<string> = new Set([
   'ERR_SSL_HTTPS_PROXY_REQUEST',
 ])
 
+/** Matches the alerts that a client sends if it does not accept a certificate (RFC 8446, section 6.2). */
+const REFUSED_CERTIFICATE =
+  /alert (unknown ca|bad certificate|certificate (unknown|expired|revoked)|unsupported certificate)/
+
 function failureOf({ code = '', reason }: OpenSslError): HandshakeFailure | null {
   if (PLAINTEXT.has(code)) {
     const message = 'plaintext on a TLS port of the Kafka protocol: this listener uses TLS, the client does not'
@@ -176,7 +180,12 @@ function failureOf({ code = '', reason }: OpenSslError): HandshakeFailure | null
   }
   // Errors of the socket: the client has closed or reset the connection.
   if (reason === undefined) return null
-  return { operation: 'connection', reason: 'tls-handshake', message: `the TLS handshake has failed: ${reason}` }
+  // OpenSSL names an alert only if the other side has sent it.
+  const refused = REFUSED_CERTIFICATE.test(reason)
+    ? ', so the client does not accept the certificate of the broker'
+    : ''
+  const message = `the TLS handshake has failed: ${reason}${refused}`
+  return { operation: 'connection', reason: 'tls-handshake', message }
 }
 
 const FLOODED: HandshakeFailure = {
