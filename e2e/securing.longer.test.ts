@@ -1,5 +1,5 @@
-// Runs the ten commands of docs/guides/securing.md exactly as written, with its settings for librdkafka, and checks what
-// a client without them gets.
+// Runs the ten commands of docs/guides/securing.md exactly as written, with its settings for librdkafka, and checks
+// what a client without them gets. Each block of settings on the page must be one that a broker takes.
 
 import assert from 'node:assert/strict'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { loadSettings } from '../src/settings/load.ts'
 import { ownMachineAbsence } from '../testing/own-machine.ts'
 import { withoutSettings } from '../testing/process.ts'
 import { commandsOf, type Row, runRows } from './page.ts'
@@ -31,6 +32,15 @@ const PRINTS: readonly Omit<Row, 'command'>[] = [
 
 test('the guide secures a broker in ten commands', () => {
   assert.equal(commands.length, 10)
+})
+
+test('each block of settings in the guide is a whole svc.yaml', () => {
+  const blocks = [...page.matchAll(/^```yaml\n([^`]*)```/gm)].map(([, text]) => text!)
+  assert.equal(blocks.length, 4)
+  for (const text of blocks) {
+    const { warnings } = loadSettings({ argv: [], env: {}, cwd: '/', readFile: () => Buffer.from(text) })
+    assert.doesNotMatch(warnings.join(), /no effect/, text)
+  }
 })
 
 test('the ten commands of the guide do what it says, and a stranger gets nothing', {

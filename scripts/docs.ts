@@ -292,7 +292,7 @@ ${table(
 
 ## In the log
 
-The logger \`svc.kafka.authorization\` writes at INFO which permission a client does not have, at most one line in ten seconds for each operation and type. The
+The logger \`svc.kafka.authorization\` writes at INFO which permission a client does not have and which rules allow it (\`allowedBy\`), at most one line in ten seconds for each operation and type. The
 logger \`svc.audit\` writes a line for each request that changes topics, records, configs, quotas, groups or rules: the client, its tenant and address, the change
 with names and without values, and the errors of the answer. Lines of refused requests are included.
 `
