@@ -297,6 +297,7 @@ test('a client that has not authenticated in time is closed, whatever it waits f
   const mechanisms = [mechanismOf(token => (token === 'hang' ? new Promise(() => {}) : byPassword(token, 0)))]
   const { connect, failures, lines } = await startSaslBroker(t, { clock, mechanisms })
   const silent = await connect()
+  const trickling = await connect()
   const chosen = await connect()
   await handshake(chosen)
   const hanging = await connect()
@@ -304,12 +305,16 @@ test('a client that has not authenticated in time is closed, whatever it waits f
   const unanswered = sendToken(hanging, 'hang').catch(() => 'closed')
   const good = await connect()
   await authenticate(good)
-  await clock.advance(29_999)
+  for (const byte of [0, 0, 1]) {
+    await trickling.raw(Buffer.of(byte))
+    await clock.advance(9000)
+  }
+  await clock.advance(2999)
   assert.equal(await failures('connection', 'authentication-timeout'), 0)
   await clock.advance(1)
-  await Promise.all([silent, chosen, hanging].map(closedByBroker))
+  await Promise.all([silent, trickling, chosen, hanging].map(closedByBroker))
   assert.equal(await unanswered, 'closed')
-  assert.equal(await failures('connection', 'authentication-timeout'), 3)
+  assert.equal(await failures('connection', 'authentication-timeout'), 4)
   assert.equal((await good.send(apiVersions, 0, {})).errorCode, NONE)
   const timeouts = lines().filter(({ reason }) => reason === 'authentication-timeout')
   assert.deepEqual(
