@@ -209,6 +209,22 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
   })
 }
 
+test('a chain of certificates of megabytes is refused for its size, and the next client is served', {
+  skip: noOpenssl,
+}, async t => {
+  const authority = await makeAuthority(t)
+  const ground = await start(t, mtls(authority))
+  const { cert, key } = await pairOf(authority.issue())
+  const other = await readFile((await makeAuthority(t)).certificateFile)
+  const chain = Buffer.concat([cert as Buffer, ...Array.from({ length: 8000 }, () => other)])
+  assert.ok(chain.length > 4_000_000)
+  assert.equal(await answerTo(ground.tlsPort, { cert: chain, key }), 0)
+  assert.equal(await ground.failures('connection', 'tls-handshake'), 1)
+  assert.match(ground.log(), /the TLS handshake has failed: excessive message size/)
+  const wire = await ground.join({ cert, key })
+  await wire.send(apiVersions, 0, {})
+})
+
 test('a session is not resumed if certificates are demanded: each connection has its certificate checked', {
   skip: noOpenssl,
 }, async t => {
