@@ -1,5 +1,5 @@
-// Runs the ten commands of docs/guides/securing.md exactly as written, with its settings for librdkafka, and checks what
-// a client without them gets.
+// Runs the ten commands of docs/guides/securing.md exactly as written, with its settings for librdkafka, and checks
+// what a client without them gets.
 
 import assert from 'node:assert/strict'
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'

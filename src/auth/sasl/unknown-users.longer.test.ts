@@ -24,7 +24,7 @@ async function open(mechanism: Mechanism): Promise<SaslMechanism> {
   return mechanism === 'PLAIN' ? openPlain(rooms) : openScram(rooms)
 }
 
-/** One failed exchange. The password of SCRAM is not hashed again and again: a wrong proof costs the broker the same. */
+/** Fails one exchange. For SCRAM it sends a proof of zeros, which costs the broker the same as any other wrong one. */
 async function fail(mechanism: SaslMechanism, name: string, attempt: number): Promise<void> {
   const exchange = mechanism.begin(CHANNEL)
   if (mechanism.name === 'PLAIN') {
