@@ -22,6 +22,7 @@ import type { SaslMechanism } from '../auth/sasl/mechanism.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { seededRandom } from '../base/random.ts'
 import { NONE, SASL_AUTHENTICATION_FAILED, TOPIC_AUTHORIZATION_FAILED } from '../protocol/errors.ts'
+import { deleteTopics } from '../protocol/messages/delete-topics.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
 import type { MechanismName, Values } from '../settings/settings.ts'
 
@@ -56,7 +57,7 @@ async function start(t: TestContext, { clock = systemClock as Clock, more = {} a
     'broker.sasl.gssapi.principal': SERVICE,
     'broker.failed-authentication-delay': 0,
     'logging.structured.format.console': 'logstash',
-    'logging.level': new Map([['svc.kafka.authentication', 'DEBUG']]),
+    'logging.level': new Map([['svc', 'TRACE']]),
     ...more,
   }
   const broker = await startBroker(t, settings, { clock, openStore: async () => store })
@@ -73,6 +74,7 @@ async function start(t: TestContext, { clock = systemClock as Clock, more = {} a
   }
   return {
     ...broker,
+    store,
     provider,
     claims,
     sign: (changes: Claims = {}, header = {}) => provider.sign(claims(changes), header),
@@ -125,6 +127,9 @@ test('clients of every mechanism authenticate beside each other, each with its p
   assert.deepEqual(outcome, { kind: 'continue', token: Buffer.from(`v=${signature}`) })
   const bob = await to('PLAIN')
   assert.equal((await sendToken(bob, `\0bob\0${PASSWORD}`)).errorCode, NONE)
+  await bob.send(deleteTopics, 5, { topicNames: ['none'], timeoutMs: 1000 })
+  const audited = lines().find(({ message }) => message === 'delete topics')!
+  assert.deepEqual([audited.logger_name, audited.who, audited.tenant], ['svc.audit', 'User:bob', 'acme'])
   const eve = await to('OAUTHBEARER')
   const { sessionLifetimeMs } = await sendToken(eve, bearer(await sign({ tenant: 'blue' })))
   assert.ok(sessionLifetimeMs > 290_000 && sessionLifetimeMs <= 300_000, 'svc.broker.sasl.oauth.max-reauth')
@@ -141,6 +146,49 @@ test('clients of every mechanism authenticate beside each other, each with its p
       ['GSSAPI', 'User:alice', undefined],
     ],
   )
+})
+
+test('no password, token or proof is in the log at any level, whether it was accepted or refused', {
+  skip: noOpenssl,
+}, async t => {
+  const { join: to, sign, ticket, log } = await start(t)
+  const secrets: string[] = [PASSWORD, 'a wrong password']
+  for (const password of [PASSWORD, 'a wrong password']) {
+    const final = (message: string, { proof }: { readonly proof: string }) => {
+      secrets.push(proof)
+      return message
+    }
+    await scram(across(await to('SCRAM-SHA-256')), { username: 'ada', password, final })
+    await sendToken(await to('PLAIN'), `\0bob\0${password}`)
+  }
+  for (const changes of [{}, { aud: 'other' }]) {
+    const token = await sign(changes)
+    secrets.push(...token.split('.'))
+    await sendToken(await to('OAUTHBEARER'), bearer(token))
+  }
+  for (const client of ['alice@KETCH.TEST', 'alice@OTHER.TEST']) {
+    const made = ticket({ client })
+    secrets.push(made.token.toString('base64').slice(100, 200), made.token.toString('hex').slice(100, 200))
+    await byTicket(await to('GSSAPI'), made)
+  }
+  const text = log()
+  assert.match(text, /SaslAuthenticate is received/)
+  for (const secret of secrets)
+    for (const form of [secret, Buffer.from(secret).toString('base64').replace(/=*$/, '')])
+      assert.ok(!text.includes(form), form)
+})
+
+test('a credential that is removed from the store counts at the next authentication, and open connections stay', {
+  skip: noOpenssl,
+}, async t => {
+  const { join: to, store } = await start(t)
+  const open = await to('PLAIN')
+  assert.equal((await sendToken(open, `\0bob\0${PASSWORD}`)).errorCode, NONE)
+  store.faults.loseDocument(KIND, 'bob')
+  const late = await to('PLAIN')
+  assert.equal((await sendToken(late, `\0bob\0${PASSWORD}`)).errorCode, SASL_AUTHENTICATION_FAILED.code)
+  await closedByBroker(late)
+  assert.equal(await isServed(open), true)
 })
 
 test('a wrong password and an unknown user get the same bytes, and the log tells them apart with the name', {
