@@ -6,6 +6,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { CACHE } from '../../testing/cache.ts'
 import { type Client, CODECS, type Header, type Received, runsByCodec, withoutNullHeaders } from '../client.ts'
+import { librdkafkaSettings } from '../security/librdkafka.ts'
+import { NO_SECURITY } from '../security/security.ts'
 
 export const PACKAGE = '@confluentinc/kafka-javascript'
 export const VERSION = '1.10.1'
@@ -64,10 +66,13 @@ export const confluentJs: Client = {
       : 'SKIPPED e2e/confluent-js: node scripts/run.mjs e2e/confluent-js/build.ts',
   codecs: CODECS,
   cannotSend: 'null header values',
-  async produce(address, topic, records) {
+  lacks: { GSSAPI: 'it runs in the process of the tests, and librdkafka takes krb5.conf from the environment' },
+  refused: /authentication/i,
+  async produce(address, topic, records, security = NO_SECURITY) {
     const sent = records.map(withoutNullHeaders)
     for (const run of runsByCodec(sent)) {
       const producer = openConfluentJs([address]).producer({
+        ...librdkafkaSettings(security),
         'compression.codec': run[0]!.codec,
         acks: -1,
         'linger.ms': 5,
@@ -95,8 +100,9 @@ export const confluentJs: Client = {
     ...record,
     headers: record.headers.map(({ name, value }) => ({ name, value: value ?? Buffer.alloc(0) })),
   }),
-  async consume(address, topic, group, count) {
+  async consume(address, topic, group, count, security = NO_SECURITY) {
     const consumer = openConfluentJs([address]).consumer({
+      ...librdkafkaSettings(security),
       kafkaJS: { groupId: group, fromBeginning: true },
       'heartbeat.interval.ms': 500,
     })

@@ -2,17 +2,20 @@
 // is one line: partition, timestamp, codec (produced) or offset (consumed), key, value and headers (a name, a space, a
 // value), with tabs between them. Names and bytes are in base64; - is null.
 //
-//   Records produce ADDRESS TOPIC               records on standard input
-//   Records consume ADDRESS TOPIC GROUP COUNT   records on standard output
+//   Records produce FILE ADDRESS TOPIC               records on standard input
+//   Records consume FILE ADDRESS TOPIC GROUP COUNT   records on standard output
+//
+// FILE has properties of the client.
 
 import java.io.BufferedReader;
+import java.io.FileReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -25,11 +28,18 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 public class Records {
     public static void main(String[] args) throws Exception {
-        if (args[0].equals("produce")) produce(args[1], args[2]);
-        else consume(args[1], args[2], args[3], Integer.parseInt(args[4]));
+        Properties configs = new Properties();
+        try (FileReader file = new FileReader(args[1])) {
+            configs.load(file);
+        }
+        configs.put("bootstrap.servers", args[2]);
+        if (args[0].equals("produce")) produce(configs, args[3]);
+        else consume(configs, args[3], args[4], Integer.parseInt(args[5]));
     }
 
-    private static void produce(String address, String topic) throws Exception {
+    private static void produce(Properties configs, String topic) throws Exception {
+        configs.put("acks", "all");
+        configs.put("linger.ms", "5");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         KafkaProducer<byte[], byte[]> producer = null;
         List<Future<RecordMetadata>> sent = new ArrayList<>();
@@ -39,9 +49,8 @@ public class Records {
             if (!parts[2].equals(codec)) {
                 if (producer != null) producer.close();
                 codec = parts[2];
-                producer = new KafkaProducer<>(
-                    Map.of("bootstrap.servers", address, "acks", "all", "linger.ms", "5", "compression.type", codec),
-                    new ByteArraySerializer(), new ByteArraySerializer());
+                configs.put("compression.type", codec);
+                producer = new KafkaProducer<>(configs, new ByteArraySerializer(), new ByteArraySerializer());
             }
             ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(
                 topic, Integer.valueOf(parts[0]), Long.valueOf(parts[1]), bytes(parts[3]), bytes(parts[4]));
@@ -55,10 +64,11 @@ public class Records {
         for (Future<RecordMetadata> each : sent) each.get();
     }
 
-    private static void consume(String address, String topic, String group, int count) throws Exception {
-        Map<String, Object> configs = Map.of(
-            "bootstrap.servers", address, "group.id", group, "auto.offset.reset", "earliest",
-            "enable.auto.commit", "false", "heartbeat.interval.ms", "500");
+    private static void consume(Properties configs, String topic, String group, int count) throws Exception {
+        configs.put("group.id", group);
+        configs.put("auto.offset.reset", "earliest");
+        configs.put("enable.auto.commit", "false");
+        configs.put("heartbeat.interval.ms", "500");
         PrintStream out = new PrintStream(System.out, false, "UTF-8");
         try (KafkaConsumer<byte[], byte[]> consumer =
                  new KafkaConsumer<>(configs, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {

@@ -5,7 +5,9 @@ import { classPathOf, fetchJars, type Jars } from '../../testing/jars.ts'
 import { hasProgram } from '../../testing/programs.ts'
 import { type Client, CODECS, type Received, type Sent } from '../client.ts'
 import { runCommand } from '../command.ts'
+import { type ClientSecurity, NO_SECURITY } from '../security/security.ts'
 import { JAVA_FLAGS } from './jars.ts'
+import { securityFlags, withPropertiesFile } from './security.ts'
 
 const source = fileURLToPath(new URL('Records.java', import.meta.url))
 
@@ -14,8 +16,11 @@ function javaClient(version: string): Client {
     name: `kafka-clients-${version}`,
     artifacts: [`org.apache.kafka:kafka-clients:${version}`, 'org.slf4j:slf4j-simple:1.7.36'],
   }
-  const run = (args: readonly string[], input = '') =>
-    runCommand('java', [...JAVA_FLAGS, '-cp', classPathOf(jars), source, ...args], { input })
+  const run = ([verb, ...args]: readonly [string, ...string[]], security: ClientSecurity, input = '') =>
+    withPropertiesFile(security, file => {
+      const flags = [...JAVA_FLAGS, ...securityFlags(security), '-cp', classPathOf(jars)]
+      return runCommand('java', [...flags, source, verb, file, ...args], { input })
+    })
   return {
     name: `java-${version}`,
     from: 'Maven Central',
@@ -27,12 +32,14 @@ function javaClient(version: string): Client {
     },
     codecs: CODECS,
     cannotSend: null,
-    async produce(address, topic, records) {
-      await run(['produce', address, topic], records.map(toLine).join(''))
+    lacks: {},
+    refused: /SaslAuthenticationException/,
+    async produce(address, topic, records, security = NO_SECURITY) {
+      await run(['produce', address, topic], security, records.map(toLine).join(''))
       return records
     },
-    async consume(address, topic, group, count) {
-      const output = await run(['consume', address, topic, group, String(count)])
+    async consume(address, topic, group, count, security = NO_SECURITY) {
+      const output = await run(['consume', address, topic, group, String(count)], security)
       return output.toString().trimEnd().split('\n').map(fromLine)
     },
   }

@@ -20,6 +20,7 @@ import threading
 import time
 
 from confluent_kafka import Consumer, KafkaError, Producer
+from token_login import fetch_token
 
 
 def to_bytes(text):
@@ -31,7 +32,13 @@ def to_text(data):
 
 
 def settings(pairs):
-    return dict(pair.split('=', 1) for pair in pairs)
+    chosen = dict(pair.split('=', 1) for pair in pairs)
+    # Debian builds librdkafka without libcurl, so it cannot fetch tokens itself.
+    if chosen.pop('sasl.oauthbearer.method', None) == 'oidc':
+        names = ('token.endpoint.url', 'client.id', 'client.secret', 'scope')
+        login = [chosen.pop('sasl.oauthbearer.' + name) for name in names]
+        chosen['oauth_cb'] = lambda _: fetch_token(*login)
+    return chosen
 
 
 def say(value):
