@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { seededRandom } from '../src/base/random.ts'
-import { type ClientSecurity, MECHANISMS, type Mechanism } from './security/security.ts'
+import type { ClientSecurity, Mechanism } from './security/security.ts'
 
 export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
 export type Codec = (typeof CODECS)[number]
@@ -68,8 +68,6 @@ export interface Client {
     security?: ClientSecurity,
   ): Promise<readonly Received[]>
 }
-
-export const mechanismsOf = (client: Client) => MECHANISMS.filter(mechanism => client.lacks[mechanism] === undefined)
 
 export const FIRST_TIMESTAMP = 1_600_000_000_000
 

@@ -5,8 +5,8 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 /** Returns whether the PATH has a program of this name. */
-export function hasProgram(name: string): boolean {
-  return (process.env.PATH ?? '').split(delimiter).some(folder => existsSync(join(folder, name)))
+export function hasProgram(name: string, path = process.env.PATH ?? ''): boolean {
+  return path.split(delimiter).some(folder => existsSync(join(folder, name)))
 }
 
 /** Returns the standard output of a short program. If the program fails, throws with everything that it printed. */

@@ -47,14 +47,17 @@ interface Payload {
   }
 }
 
-/** A logger that prints nothing. */
-const logger = { info() {}, error() {}, warn() {}, debug() {}, namespace: () => logger, setLogLevel() {} }
+/** Returns a logger that prints nothing. It passes errors on. */
+function makeLogger(error: (text: string) => void): object {
+  const logger = { info() {}, error, warn() {}, debug() {}, namespace: () => logger, setLogLevel() {} }
+  return logger
+}
 
 const load = (): Binding => createRequire(join(FOLDER, 'package.json'))(PACKAGE)
 
-/** Returns a client that logs nothing. Its producers and consumers take librdkafka's settings. */
-export const openConfluentJs = (brokers: readonly string[]) =>
-  new (load().KafkaJS.Kafka)({ kafkaJS: { brokers, clientId: 'e2e', logger } })
+/** Returns a client that prints nothing. Its producers and consumers take librdkafka's settings. */
+export const openConfluentJs = (brokers: readonly string[], onError: (text: string) => void = () => {}) =>
+  new (load().KafkaJS.Kafka)({ kafkaJS: { brokers, clientId: 'e2e', logger: makeLogger(onError) } })
 
 export const confluentJs: Client = {
   name: 'confluent-kafka-javascript',
@@ -71,13 +74,17 @@ export const confluentJs: Client = {
   async produce(address, topic, records, security = NO_SECURITY) {
     const sent = records.map(withoutNullHeaders)
     for (const run of runsByCodec(sent)) {
-      const producer = openConfluentJs([address]).producer({
+      const complaints: string[] = []
+      const producer = openConfluentJs([address], text => complaints.push(text)).producer({
         ...librdkafkaSettings(security),
         'compression.codec': run[0]!.codec,
         acks: -1,
         'linger.ms': 5,
       })
-      await producer.connect()
+      // It connects again and again. When it gives up, its error does not say why, unlike its log.
+      await producer.connect().catch(cause => {
+        throw new Error(`${cause}; it logged ${complaints.join(', ')}`, { cause })
+      })
       try {
         await producer.send({
           topic,

@@ -3,7 +3,7 @@
 
 import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'
 import { type Client, CODECS, type Header, type Received, runsByCodec, type Sent } from '../client.ts'
-import { runCommand } from '../command.ts'
+import { runCommand, startCommand } from '../command.ts'
 import { type ClientSecurity, NO_SECURITY } from '../security/security.ts'
 import { fetchJars, JAVA_ARGUMENTS } from './jars.ts'
 import { securityFlags, withPropertiesFile } from './security.ts'
@@ -19,13 +19,15 @@ export function runJava(mainClass: string, args: readonly string[], input?: stri
   return runCommand('java', [...JAVA_ARGUMENTS, mainClass, ...args], input === undefined ? {} : { input })
 }
 
-/** Runs one of the console programs with the security of the client. */
+/** Runs one of the console programs. They end with status 0 after an error, which they only log. */
 function runConsole(mainClass: string, security: ClientSecurity, args: readonly string[], input = ''): Promise<Buffer> {
-  return withPropertiesFile(security, file =>
-    runCommand('java', [...securityFlags(security), ...JAVA_ARGUMENTS, mainClass, '--command-config', file, ...args], {
-      input,
-    }),
-  )
+  return withPropertiesFile(security, async file => {
+    const flags = [...securityFlags(security), ...JAVA_ARGUMENTS, mainClass, '--command-config', file]
+    const running = startCommand('java', [...flags, ...args], { input })
+    const output = await running.done
+    if (running.complaints().includes('ERROR')) throw new Error(`${mainClass} logged: ${running.complaints()}`)
+    return output
+  })
 }
 
 const properties = (flag: string, pairs: Readonly<Record<string, string>>) =>

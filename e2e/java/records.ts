@@ -13,8 +13,14 @@ const source = fileURLToPath(new URL('Records.java', import.meta.url))
 
 function javaClient(version: string): Client {
   const jars: Jars = {
-    name: `kafka-clients-${version}`,
-    artifacts: [`org.apache.kafka:kafka-clients:${version}`, 'org.slf4j:slf4j-simple:1.7.36'],
+    name: `kafka-clients-${version}-oauthbearer`,
+    artifacts: [
+      `org.apache.kafka:kafka-clients:${version}`,
+      'org.slf4j:slf4j-simple:1.7.36',
+      // OAUTHBEARER needs these, and kafka-clients does not depend on them.
+      'com.fasterxml.jackson.core:jackson-databind:2.20.0',
+      'org.bitbucket.b_c:jose4j:0.9.6',
+    ],
   }
   const run = ([verb, ...args]: readonly [string, ...string[]], security: ClientSecurity, input = '') =>
     withPropertiesFile(security, file => {

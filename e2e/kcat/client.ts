@@ -4,7 +4,7 @@
 import { hasProgram, outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Header, type Received, type Sent } from '../client.ts'
 import { runCommand } from '../command.ts'
-import { librdkafkaEnvironment, librdkafkaSettings } from '../security/librdkafka.ts'
+import { librdkafkaEnvironment, librdkafkaSettings, NO_SCRAM_BEFORE_2_6_1 } from '../security/librdkafka.ts'
 import { type ClientSecurity, NO_SECURITY } from '../security/security.ts'
 
 /** The marks between messages, and between key and value. No text contains these bytes. */
@@ -21,7 +21,10 @@ export const kcat: Client = {
   absence: () => (hasProgram('kcat') ? null : 'SKIPPED e2e/kcat: apt-get install kcat'),
   codecs: CODECS,
   cannotSend: 'timestamps, empty values',
-  lacks: { OAUTHBEARER: 'Debian builds its librdkafka without libcurl, and kcat cannot be given a token' },
+  lacks: {
+    'SCRAM-SHA-256': NO_SCRAM_BEFORE_2_6_1,
+    OAUTHBEARER: 'Debian builds librdkafka without libcurl, and kcat cannot be given a token',
+  },
   refused: /authentication/i,
   async produce(address, topic, records, security = NO_SECURITY) {
     const sent = records.map(expressible)

@@ -48,6 +48,11 @@ def say(value):
 def produce(address, topic, *pairs):
     failures = []
 
+    def failed(error):
+        # librdkafka would try again until the records time out.
+        if error.code() == KafkaError._AUTHENTICATION:
+            sys.exit(str(error))
+
     def delivered(error, message):
         if error is not None:
             failures.append(str(error))
@@ -60,6 +65,7 @@ def produce(address, topic, *pairs):
             'linger.ms': 5,
             'message.max.bytes': 1000000,
             'compression.type': codec,
+            'error_cb': failed,
             **settings(pairs),
         })
         for record in run:
@@ -78,7 +84,8 @@ def produce(address, topic, *pairs):
                 except BufferError:
                     producer.poll(0.05)
             producer.poll(0)
-        producer.flush(60)
+        if producer.flush(60) > 0:
+            sys.exit('not everything was delivered')
     if failures:
         sys.exit('%d records were not delivered, the first because: %s' % (len(failures), failures[0]))
 

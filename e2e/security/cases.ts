@@ -24,11 +24,11 @@ export interface Logins {
   readonly certificate: Certificate
   readonly scram: { readonly username: string; readonly password: string }
   readonly plain: { readonly username: string; readonly password: string }
-  readonly token: { readonly right: TokenLogin; readonly stranger: TokenLogin } | null
+  readonly token: { readonly right: TokenLogin; readonly stranger: TokenLogin }
   readonly ticket: TicketLogin | null
 }
 
-/** Returns every way; without a provider those without OAUTHBEARER, without a KDC those without GSSAPI. */
+/** Returns every way; without a ticket those without GSSAPI. */
 export function waysIn({ caFile, certificate, scram, plain, token, ticket }: Logins): readonly Way[] {
   const tls = { caFile, own: null }
   const withoutLogin = (door: Door, security: ClientSecurity): Way => ({
@@ -59,7 +59,7 @@ export function waysIn({ caFile, certificate, scram, plain, token, ticket }: Log
     withLogin('sasl-plaintext', scramLogin, { ...scramLogin, password }),
     withLogin('sasl-tls', scramLogin, { ...scramLogin, password }),
     withLogin('sasl-tls', plainLogin, { ...plainLogin, password }),
-    ...(token === null ? [] : [withLogin('sasl-tls', token.right, token.stranger)]),
+    withLogin('sasl-tls', token.right, token.stranger),
     // The KDC refuses a client with a wrong key, so the broker never sees it.
     ...(ticket === null ? [] : (['sasl-plaintext', 'sasl-tls'] as const).map(door => withLogin(door, ticket, null))),
   ]
