@@ -15,7 +15,7 @@
 import { createServer } from 'node:net'
 import { parseArgs } from 'node:util'
 import { crc32c } from '../src/base/crc32c.ts'
-import { FrameSplitter } from '../src/kafka/connection/frame.ts'
+import { FrameSplitter, requestFrames } from '../src/kafka/connection/frame.ts'
 import {
   batchIn,
   correlationOf,
@@ -55,7 +55,7 @@ const CORRELATION_IN_RESPONSE = 4
 /** Calls `onFrame` with each frame of a stream of chunks. A frame does not include its size. */
 function framesOf(onFrame: (frame: Buffer) => void): (chunk: Buffer) => void {
   if (values.framing === 'shared') return frameReader(frame => onFrame(frame.subarray(4)))
-  const splitter = new FrameSplitter(Number.MAX_SAFE_INTEGER, {
+  const splitter = new FrameSplitter(() => requestFrames(Number.MAX_SAFE_INTEGER), {
     frame(bytes) {
       onFrame(bytes)
       return true

@@ -6,9 +6,12 @@
 //   node bench/generator.ts fetch   --port 9092 --topic bench --partitions 4  --connections 4 --in-flight 1 --seconds 3
 //   node bench/generator.ts produce ... --bytes 3221225472        this many bytes instead of a number of seconds
 //   node bench/generator.ts produce ... --only 1,4,7              these partitions, such as those that a broker leads
+//   node bench/generator.ts produce ... --tls ca.pem               over TLS, with these authorities
 //   node bench/generator.ts fetch ... --follow                    waits at the end of the log for more, as consumers do
 
+import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { parseArgs } from 'node:util'
 import {
   correlationOf,
@@ -51,12 +54,14 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '3' },
     'warm-up': { type: 'string', default: '1' },
     bytes: { type: 'string' },
+    tls: { type: 'string' },
   },
 })
 const [mode] = positionals
 if (mode !== 'produce' && mode !== 'fetch') throw new Error(`the mode must be produce or fetch, got ${mode}`)
 if (values.port === undefined) throw new Error('--port is missing')
 const port = Number(values.port)
+const ca = values.tls === undefined ? null : readFileSync(values.tls)
 const topics =
   values.topics === undefined
     ? [values.topic]
@@ -131,7 +136,8 @@ const heads = targets.map(({ topic, partition }) => produceHead(topic, partition
 const fetches = targets.map(({ topic, partition }) => fetchRequest(topic, partition, Number(values['fetch-bytes'])))
 
 function drive(index: number): void {
-  const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
+  const socket: Socket =
+    ca === null ? connect({ port, host: '127.0.0.1', noDelay: true }) : connectTls({ port, host: '127.0.0.1', ca })
   const slots: Slot[] = Array.from({ length: inFlight }, (_, slot) => ({
     sentAt: 0,
     target: (index * inFlight + slot) % targets.length,
@@ -158,7 +164,8 @@ function drive(index: number): void {
     socket.write(batch)
     socket.uncork()
   }
-  socket.on('connect', () => slots.forEach((_, number) => void send(number)))
+  if (ca !== null) socket.setNoDelay(true)
+  socket.on(ca === null ? 'connect' : 'secureConnect', () => slots.forEach((_, number) => void send(number)))
   socket.on('error', error => over || refuse(`with a broken connection: ${error.message}`))
   socket.on('close', () => over || refuse('by closing the connection'))
   socket.on(

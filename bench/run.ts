@@ -21,6 +21,7 @@ import { scale } from './scale.ts'
 import { scrape } from './scrape.ts'
 import { slowReaders } from './slow-readers.ts'
 import { startup } from './startup.ts'
+import { tls } from './tls.ts'
 import { waiting } from './waiting.ts'
 
 const QUESTIONS: readonly Question[] = [
@@ -40,6 +41,7 @@ const QUESTIONS: readonly Question[] = [
   waiting,
   slowReaders,
   scrape,
+  tls,
   adminHttp,
   kafkaProduce,
   kafkaLatency,

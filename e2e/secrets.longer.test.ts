@@ -8,6 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { allRoutes } from '../src/http/routes/all.ts'
+import { alterUserScramCredentials } from '../src/protocol/messages/alter-user-scram-credentials.ts'
 import { describeConfigs } from '../src/protocol/messages/describe-configs.ts'
 import { describeUserScramCredentials } from '../src/protocol/messages/describe-user-scram-credentials.ts'
 import { metadata } from '../src/protocol/messages/metadata.ts'
@@ -198,6 +199,13 @@ test('no secret is logged or returned, for any request and any failure', {
     includeSynonyms: true,
     includeDocumentation: true,
   })
+  // The salted password of a client is as secret as its password, stored or refused.
+  const salted = { name: 'salted', mechanism: 1, iterations: 4_096, salt: Buffer.from('salt') }
+  for (const saltedPassword of [marker('salted').padEnd(32).slice(0, 32), marker('salted-wrongly').repeat(9)])
+    await wire.send(alterUserScramCredentials, 0, {
+      deletions: [],
+      upsertions: [{ ...salted, saltedPassword: Buffer.from(saltedPassword) }],
+    })
   const users = await wire.send(describeUserScramCredentials, 0, { users: null })
   answers.push(JSON.stringify([described, users], (_, value) => (typeof value === 'bigint' ? String(value) : value)))
   for (const apiKey of [17, 36]) {

@@ -28,6 +28,10 @@ const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
   ['/usr/bin/redis-server', 'redis-server'],
   ['/usr/bin/kcat', 'kcat'],
   ['/usr/bin/chromium', 'chromium'],
+  ['/usr/sbin/krb5kdc', 'krb5-kdc'],
+  ['/usr/sbin/kadmin.local', 'krb5-admin-server'],
+  ['/usr/bin/kinit', 'krb5-user'],
+  ['/usr/lib/*/sasl2/libgssapiv2.so', 'libsasl2-modules-gssapi-mit'],
   ['/usr/lib/python3/dist-packages/kafka/__init__.py', 'python3-kafka'],
   ['/usr/lib/python3/dist-packages/confluent_kafka/__init__.py', 'python3-confluent-kafka'],
 ]

@@ -10,10 +10,14 @@ import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
 import { type Accounts, openAccounts } from './auth/console/accounts.ts'
 import type { HashParameters } from './auth/console/password-hash.ts'
 import type { SingleSignOn } from './auth/console/single-sign-on.ts'
+import { createBrokerMechanism } from './auth/sasl/broker-mechanism.ts'
+import type { SaslMechanism } from './auth/sasl/mechanism.ts'
+import { openMechanisms } from './auth/sasl/mechanisms.ts'
 import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { startOrder } from './base/start-order.ts'
 import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
+import { acceptsPeer, isMember, presentCertificate } from './cluster/trust.ts'
 import { type ClientQuotas, openClientQuotas } from './coordinator/client-quotas.ts'
 import { type Coordination, type Groups, openGroups } from './coordinator/groups.ts'
 import { committedBounds } from './coordinator/offsets/committed-bounds.ts'
@@ -23,16 +27,18 @@ import type { Face } from './http/faces/face.ts'
 import type { HttpLimits } from './http/listener.ts'
 import type { AnyRoute, HttpRooms } from './http/route.ts'
 import type { HttpServer } from './http/server.ts'
+import { type Authentication, openAuthentication } from './kafka/authentication.ts'
 import { Admission } from './kafka/connection/admission.ts'
 import { createDispatch } from './kafka/dispatch.ts'
 import type { Rooms } from './kafka/handler.ts'
 import { handlers } from './kafka/handlers/all.ts'
 import { type KafkaListeners, listen } from './kafka/listener.ts'
-import { openPeers } from './kafka/peers.ts'
+import { openPeers, type PeersRooms } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { type Logs, openLogs } from './log/logs.ts'
 import { idleSwitches } from './settings/capabilities.ts'
+import { kafkaEndpoints, usesSasl, usesTls } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
@@ -44,6 +50,7 @@ import { startHistory } from './telemetry/history.ts'
 import { createLogger, type Logger, writeToStandardOutput } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { watchRuntime } from './telemetry/runtime-metrics.ts'
+import type { ServerCertificate } from './tls/server-certificate.ts'
 
 export interface BrokerOptions {
   readonly settings: Settings
@@ -53,6 +60,8 @@ export interface BrokerOptions {
   readonly write?: (line: string) => void
   /** Opens the store in place of the one that the settings choose, for runs without a disk. */
   readonly openStore?: () => Promise<Store>
+  /** Opens the SASL mechanisms in place of those that the settings choose, for tests of what holds for each of them. */
+  readonly openMechanisms?: OpenMechanisms
   /** True if other brokers can use the store at the same time; by default true for Redis only. */
   readonly isShared?: boolean
   /** False switches the HTTP side off. */
@@ -60,6 +69,8 @@ export interface BrokerOptions {
   /** Routes and limits that replace the broker's own, for tests of rules that every route must follow. */
   readonly http?: HttpOverrides
 }
+
+type OpenMechanisms = typeof openMechanisms
 
 export interface HttpOverrides {
   readonly routes?: readonly AnyRoute[]
@@ -108,6 +119,10 @@ const ORDER = startOrder<Given>()
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
   .step('the quotas', openQuotas)
   .step('the rules of clients', async made => ({ acls: await openAclKeeper(made) }))
+  .step('the certificate of the Kafka listeners', openKafkaCertificate, ({ kafkaCertificate }) =>
+    kafkaCertificate?.close(),
+  )
+  .step('the authentication', openSasl)
   .step('the connections to other brokers', openOthers, ({ peers }) => peers.close())
   .step('the watch of descriptors', openDescriptors, ({ watch }) => watch.close())
   .step(
@@ -139,6 +154,7 @@ interface Given {
   /** Called when the broker cannot go on. */
   readonly fail: (error: Error) => void
   readonly openStoreInstead: (() => Promise<Store>) | undefined
+  readonly openMechanisms: OpenMechanisms
   /** Null if the HTTP side is off. */
   readonly httpParts: ReturnType<typeof loadHttp> | null
   readonly httpOverrides: HttpOverrides | undefined
@@ -177,6 +193,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     draining: new AbortController(),
     fail: failure.resolve,
     openStoreInstead: options.openStore,
+    openMechanisms: options.openMechanisms ?? openMechanisms,
     // The parts load while the store opens.
     httpParts: options.hasHttp === false ? null : loadHttp(),
     httpOverrides: options.http,
@@ -356,8 +373,36 @@ async function openQuotas({ store, clock, random, unreadable }: Given & { readon
   return { clientQuotas, throttle: createThrottle(clientQuotas, clock) }
 }
 
-function openOthers({ cluster, clock }: Given & { readonly cluster: Cluster }) {
-  return { peers: openPeers({ cluster, clock }) }
+async function openSasl(
+  made: Given & { readonly store: Store; readonly cluster: Cluster },
+): Promise<{ readonly authentication: Authentication }> {
+  const { settings, cluster } = made
+  const isUsed = settings.get('broker.enabled') && kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
+  const mechanisms: readonly SaslMechanism[] = isUsed ? await made.openMechanisms(made) : []
+  const own = createBrokerMechanism({
+    ...made,
+    self: { id: cluster.brokerId, incarnation: cluster.incarnation },
+    isMember: broker => isMember(cluster, broker),
+  })
+  const hidden = made.isShared ? [own] : []
+  return { authentication: openAuthentication({ ...made, mechanisms, hidden, resolve: async () => null }) }
+}
+
+interface Certified {
+  /** Null if no listener uses TLS. */
+  readonly kafkaCertificate: ServerCertificate | null
+}
+
+async function openKafkaCertificate(made: Given & { readonly cluster: Cluster }): Promise<Certified> {
+  if (!kafkaEndpoints(made.settings).some(({ security }) => usesTls(security))) return { kafkaCertificate: null }
+  const { openServerCertificate } = await import('./tls/server-certificate.ts')
+  const kafkaCertificate = await openServerCertificate('broker', made)
+  if (kafkaCertificate !== null) presentCertificate(made.cluster, kafkaCertificate, made.clock)
+  return { kafkaCertificate }
+}
+
+function openOthers(made: Omit<PeersRooms, 'certificate'> & Certified) {
+  return { peers: openPeers({ ...made, certificate: made.kafkaCertificate }) }
 }
 
 function openDescriptors({ clock, logger }: Given) {
@@ -368,14 +413,14 @@ function openDescriptors({ clock, logger }: Given) {
 type LowerRooms = Rooms & Omit<HttpRooms, OfHttp>
 
 async function openHttpSide(
-  made: Given & LowerRooms & ReturnType<typeof watchProcess>,
+  made: Given & LowerRooms & ReturnType<typeof watchProcess> & Certified,
 ): Promise<{ readonly http: HttpServer | null }> {
   const { httpParts, httpOverrides, up } = made
   if (httpParts === null) return { http: null }
   return { http: await openHttp(await httpParts, { ...made, isUp: () => up.value === 1 }, httpOverrides) }
 }
 
-async function openListeners(made: Given & LowerRooms): Promise<{ readonly listeners: KafkaListeners }> {
+async function openListeners(made: Given & LowerRooms & Certified): Promise<{ readonly listeners: KafkaListeners }> {
   const { settings } = made
   if (!settings.get('broker.enabled')) return { listeners: NO_LISTENERS }
   const dispatch = createDispatch(handlers, made, made.draining.signal)
@@ -383,7 +428,15 @@ async function openListeners(made: Given & LowerRooms): Promise<{ readonly liste
     maxBytes: settings.get('broker.global-max-pending-bytes'),
     resumeBytes: settings.get('broker.global-resume-pending-bytes'),
   })
-  return { listeners: await listen({ ...made, dispatch, admission }) }
+  return {
+    listeners: await listen({
+      ...made,
+      dispatch,
+      admission,
+      certificate: made.kafkaCertificate,
+      acceptsPeer: fingerprint => acceptsPeer(made.cluster, fingerprint),
+    }),
+  }
 }
 
 const NO_LISTENERS: KafkaListeners = Object.freeze({ bound: [], drain: async () => {}, destroy() {} })
@@ -514,7 +567,7 @@ function loadHttp() {
 
 async function openHttp(
   [{ serveHttp }, { HTTP_LIMITS }, { openFaces }, { openServerCertificate }]: Awaited<ReturnType<typeof loadHttp>>,
-  rooms: Omit<HttpRooms, OfHttp> & Pick<HealthRooms, 'isUp'>,
+  rooms: Omit<HttpRooms, OfHttp> & Pick<HealthRooms, 'isUp'> & Certified,
   { routes, faces = [], limits = {}, hashParameters }: HttpOverrides = {},
 ): Promise<HttpServer> {
   const certificate = await openServerCertificate('server', rooms)
@@ -523,7 +576,10 @@ async function openHttp(
     accounts,
     singleSignOn: await openSso(rooms, accounts),
     recordReaders: new RecordReaders(),
-    health: createHealth({ ...rooms, certificates: () => (certificate === null ? [] : [certificate.state]) }),
+    health: createHealth({
+      ...rooms,
+      certificates: () => [rooms.kafkaCertificate, certificate].flatMap(found => found?.state ?? []),
+    }),
     build: openBuild(),
   }
   const all = { ...rooms, ...own }

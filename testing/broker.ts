@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { SaslMechanism } from '../src/auth/sasl/mechanism.ts'
 import type { Clock } from '../src/base/clock.ts'
 import { type Broker, type HttpOverrides, startBroker as start } from '../src/broker.ts'
 import {
@@ -43,6 +44,7 @@ export interface TestBroker {
 export interface TestBrokerOptions {
   readonly clock?: Clock
   readonly openStore?: () => Promise<Store>
+  readonly openMechanisms?: () => Promise<readonly SaslMechanism[]>
   readonly isShared?: boolean
   /** Starts the HTTP side too, on a free port. */
   readonly hasHttp?: boolean

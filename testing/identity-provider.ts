@@ -1,11 +1,19 @@
 // An OpenID provider on loopback for the tests of single sign-on. A test can make it misbehave. It has no pages:
 // `signIn` does what a user would do there. Real providers are in e2e/.
 
-import { createHash } from 'node:crypto'
+import { constants, createHash, KeyObject, sign } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, type JWTHeaderParameters, SignJWT } from 'jose'
+import {
+  base64url,
+  type CryptoKey,
+  exportJWK,
+  generateKeyPair,
+  type JWK,
+  type JWTHeaderParameters,
+  SignJWT,
+} from 'jose'
 import type { CleanUp } from './broker.ts'
 
 export type Claims = Readonly<Record<string, unknown>>
@@ -116,6 +124,30 @@ export async function startProvider(cleanUp: CleanUp, key?: ProviderKey): Promis
     },
   }
   return provider
+}
+
+/**
+ * Returns a token with a valid signature for its header, as far as the key allows. jose does not sign tokens that it
+ * would refuse itself.
+ */
+export function signAsTold(
+  { kid, privateKey }: ProviderKey,
+  header: Claims & { readonly alg: string },
+  claims: Claims,
+): string {
+  const input = `${encoded({ kid, ...header })}.${encoded(claims)}`
+  const signature = sign(`sha${header.alg.slice(2)}`, Buffer.from(input), {
+    key: KeyObject.from(privateKey),
+    padding: header.alg.startsWith('PS') ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING,
+    saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+    dsaEncoding: 'ieee-p1363',
+  })
+  return `${input}.${base64url.encode(signature)}`
+}
+
+/** Returns a part of a token. */
+export function encoded(value: unknown): string {
+  return base64url.encode(JSON.stringify(value))
 }
 
 function documentOf({ issuer, document }: TestProvider): Claims {

@@ -1,7 +1,9 @@
-// A raw client typed from the message declarations: one TCP connection, pipelined requests, and answers matched by
-// their correlation ids. It knows nothing of metadata, retries or groups, so a test decides every byte that it sends.
+// A raw client typed from the message declarations: one connection with or without TLS, pipelined requests, and answers
+// matched by their correlation ids. It knows nothing of metadata, retries or groups, so a test decides every byte that
+// it sends.
 
 import { connect as connectSocket, type Socket } from 'node:net'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { decodeResponse, encodeRequest } from '../src/protocol/codec.ts'
 import { readResponseHeader, requestHeader } from '../src/protocol/header.ts'
 import type { Api, RequestInput, ResponseOf } from '../src/protocol/schema.ts'
@@ -39,11 +41,12 @@ interface Waiting {
 
 const DEFAULT_CLIENT_ID = 'wire'
 
-/** Connects. Rejects with the error of the socket. */
-export async function connect(to: { port: number; host?: string }): Promise<Wire> {
-  const socket = connectSocket({ port: to.port, host: to.host ?? '127.0.0.1', noDelay: true })
+/** Connects, over TLS if `tls` is given. Rejects with the error of the socket. */
+export async function connect(to: { port: number; host?: string; tls?: ConnectionOptions }): Promise<Wire> {
+  const at = { port: to.port, host: to.host ?? '127.0.0.1', noDelay: true }
+  const socket: Socket = to.tls === undefined ? connectSocket(at) : connectTls({ ...at, ...to.tls })
   await new Promise<void>((resolve, reject) => {
-    socket.once('connect', resolve)
+    socket.once(to.tls === undefined ? 'connect' : 'secureConnect', resolve)
     socket.once('error', reject)
   })
 

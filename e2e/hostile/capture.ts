@@ -4,7 +4,7 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { FrameSplitter } from '../../src/kafka/connection/frame.ts'
+import { FrameSplitter, requestFrames } from '../../src/kafka/connection/frame.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { FRAMES, type Frame, joinFrames } from '../../testing/corpus.ts'
 import { freePort } from '../../testing/process.ts'
@@ -33,7 +33,7 @@ async function capture(client: Client): Promise<Frame[]> {
     const proxy = await startProxy({
       target: { port },
       observe(connection, bytes) {
-        if (!splitters.has(connection)) splitters.set(connection, new FrameSplitter(2 ** 24, sink))
+        if (!splitters.has(connection)) splitters.set(connection, new FrameSplitter(() => requestFrames(2 ** 24), sink))
         splitters.get(connection)!.push(bytes)
       },
     })

@@ -69,11 +69,26 @@ export const differences: readonly Difference[] = [
     hides: [[/^(readers \w+ \d+) [01] /gm, '$1 0 ']],
   },
   {
+    why: 'Ketch allows up to 1,000,000 iterations of SCRAM, and Kafka 16,384. Ketch also names the number and the limit in its refusal.',
+    commands: /^kafka-configs --alter --user carol --add-config SCRAM-SHA-256=\[iterations=2000000/,
+    hides: [[/(Too many iterations): 2000000; the maximum is 1000000$/gm, '$1']],
+  },
+  {
+    why: 'Ketch has SCRAM-SHA-256 and no SCRAM-SHA-512.',
+    commands: /^kafka-configs --alter --user dora --add-config SCRAM-SHA-512/,
+    hides: [
+      [/^Error while executing config command.*\n/gm, ''],
+      [/^.*SCRAM-SHA-512 is not supported; the broker has SCRAM-SHA-256\n/gm, ''],
+      [/^Completed updating config for user dora\.\n/gm, ''],
+      [/^exit status \d/gm, ''],
+    ],
+  },
+  {
     why: 'Not in this version of Ketch: transactions, security, replication, the groups of KIP-848, KIP-932 and KIP-1071, and APIs that only a KRaft quorum has. ApiVersions does not list them.',
     commands: /^kafka-broker-api-versions/,
     hides: [
       [
-        /^\s(SaslHandshake|AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|DescribeAcls|CreateAcls|DeleteAcls|SaslAuthenticate|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|AlterUserScramCredentials|UpdateFeatures|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
+        /^\s(AddPartitionsToTxn|AddOffsetsToTxn|EndTxn|WriteTxnMarkers|TxnOffsetCommit|CreateDelegationToken|RenewDelegationToken|ExpireDelegationToken|DescribeDelegationToken|UpdateFeatures|UnregisterBroker|DescribeTransactions|ListTransactions|ConsumerGroupHeartbeat|ConsumerGroupDescribe|ShareGroupHeartbeat|ShareGroupDescribe|ShareFetch|ShareAcknowledge|AddRaftVoter|RemoveRaftVoter|InitializeShareGroupState|ReadShareGroupState|WriteShareGroupState|DeleteShareGroupState|ReadShareGroupStateSummary|StreamsGroupHeartbeat|StreamsGroupDescribe|DescribeShareGroupOffsets|AlterShareGroupOffsets|DeleteShareGroupOffsets)\(\d+\): .*\n/gm,
         '',
       ],
     ],

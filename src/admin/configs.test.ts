@@ -16,10 +16,18 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
   const logger = createLogger({ clock: world.clock, write: () => {}, format: 'plain' })
   logger.named('kafka.connection')
   const endpoints = [
-    { name: 'PLAINTEXT', host: 'kafka.example', port: 9092 },
-    { name: 'INSIDE', host: '::1', port: 9093 },
-  ]
-  const self = { id: NODE, incarnation: 'first', rack: null, endpoints, version: null, expiryMs: 1_000 }
+    { name: 'PLAINTEXT', host: 'kafka.example', port: 9092, security: 'plaintext' },
+    { name: 'INSIDE', host: '::1', port: 9093, security: 'plaintext' },
+  ] as const
+  const self = {
+    id: NODE,
+    incarnation: 'first',
+    rack: null,
+    endpoints,
+    version: null,
+    certificates: [],
+    expiryMs: 1_000,
+  }
   const cluster = { brokers: () => [self] }
   const rooms = { catalogue: world.catalogue, settings: world.settings, logger, nodeId: NODE, cluster }
   const describe = (type: ConfigResourceType, name: string) => describeConfigs(rooms, { type, name })

@@ -3,7 +3,16 @@
 // open.
 
 import { ITERATIONS, type Mechanism } from '../api/words.ts'
-import { type Credential, credentialOf, KIND, makeCredential, rowsOf } from '../auth/clients/credential-record.ts'
+import {
+  type Credential,
+  credentialOf,
+  HASH_BYTES,
+  KIND,
+  makeCredential,
+  rowsOf,
+  scramKeysOf,
+} from '../auth/clients/credential-record.ts'
+import { saslprep } from '../auth/sasl/saslprep.ts'
 import { canonicalUsername, objectionToPassword, objectionToUsername } from '../auth/user-rules.ts'
 import { cut } from '../base/cut.ts'
 import { changeDocument, type DocumentRooms } from '../store/document-keeper.ts'
@@ -11,6 +20,8 @@ import { type Document, UnreadableDocument } from '../store/store.ts'
 import type { NameUnreadable } from '../store/unreadable.ts'
 
 const MAX_TENANT_CHARACTERS = 256
+/** Kafka's admin client makes salts of some 25 bytes. */
+const MAX_SALT_BYTES = 256
 
 interface CredentialRooms extends DocumentRooms {
   readonly unreadable?: NameUnreadable | undefined
@@ -38,9 +49,22 @@ export interface CredentialChange {
   readonly tenantId?: string | null | undefined
 }
 
-export type CredentialRefusal =
-  | { readonly kind: 'invalid'; readonly field: string; readonly message: string }
-  | { readonly kind: 'unknown-user' }
+/** A SCRAM-SHA-256 credential for which a client has salted the password itself (KIP-554). */
+export interface SaltedCredential {
+  readonly username: string
+  readonly iterations: number
+  readonly salt: Uint8Array
+  /** 32 bytes. They are as secret as the password, and are not stored. */
+  readonly saltedPassword: Uint8Array
+}
+
+interface InvalidCredential {
+  readonly kind: 'invalid'
+  readonly field: string
+  readonly message: string
+}
+
+export type CredentialRefusal = InvalidCredential | { readonly kind: 'unknown-user' }
 
 export interface ListedCredentials {
   /** Sorted by username. */
@@ -122,6 +146,44 @@ export async function changeCredential(
   return 'kind' in stored ? stored : { kind: 'changed', credential: viewOf(username, stored.after) }
 }
 
+/**
+ * Stores a SCRAM-SHA-256 credential with the client's salt and iterations, in place of an earlier credential of any
+ * mechanism. The tenant of an earlier credential stays. Throws what the store throws, or UnreadableDocument if the
+ * earlier credential, and so its tenant, cannot be read.
+ */
+export async function storeSaltedCredential(
+  rooms: CredentialRooms,
+  { username: given, iterations, salt, saltedPassword }: SaltedCredential,
+): Promise<{ readonly kind: 'stored' } | InvalidCredential> {
+  const refusal = check({ username: given, iterations, salt, saltedPassword })
+  if (refusal !== null) return refusal
+  const username = canonicalUsername(given)
+  const keys = scramKeysOf(saltedPassword)
+  const common = {
+    ...keys,
+    mechanism: 'SCRAM-SHA-256',
+    iterations,
+    salt: Buffer.from(salt).toString('base64'),
+  } as const
+  return await changeDocument(rooms, placeOf(username), before => {
+    const tenantId = before === null ? null : credentialOf(username, before.fields).tenantId
+    return { answer: { kind: 'stored' }, write: { changes: rowsOf({ ...common, tenantId }) } }
+  })
+}
+
+/**
+ * Deletes the credential if it is for SCRAM-SHA-256. Resolves to true if the user had one. Throws what the store
+ * throws, or UnreadableDocument.
+ */
+export async function deleteScramCredential(rooms: CredentialRooms, given: string): Promise<boolean> {
+  const username = canonicalUsername(given)
+  return await changeDocument(rooms, placeOf(username), now =>
+    now === null || credentialOf(username, now.fields).mechanism !== 'SCRAM-SHA-256'
+      ? { answer: false }
+      : { answer: true, write: { remove: true } },
+  )
+}
+
 /** Deletes the credential. Resolves to true if the user had one. Throws what the store throws. */
 export async function deleteCredential(rooms: CredentialRooms, username: string): Promise<boolean> {
   return await changeDocument(rooms, placeOf(canonicalUsername(username)), now =>
@@ -153,18 +215,37 @@ async function replace(
   )
 }
 
-function check({ username, password, iterations, tenantId }: CredentialChange): CredentialRefusal | null {
+interface Checked extends CredentialChange, Partial<Pick<SaltedCredential, 'salt' | 'saltedPassword'>> {}
+
+function check({ username, password, iterations, tenantId, salt, saltedPassword }: Checked): InvalidCredential | null {
   const objections: Readonly<Record<string, string | null>> = {
-    username: objectionToUsername(username),
+    username: objectionToName(username),
     password: password === undefined ? null : objectionToPassword(password),
     iterations:
       iterations === undefined || (iterations >= ITERATIONS.min && iterations <= ITERATIONS.max)
         ? null
         : `is not between ${ITERATIONS.min} and ${ITERATIONS.max}`,
     tenantId: tenantId === undefined || tenantId === null ? null : objectionToTenant(tenantId),
+    salt:
+      salt === undefined || (salt.length > 0 && salt.length <= MAX_SALT_BYTES)
+        ? null
+        : `has ${salt.length} bytes, and not 1 to ${MAX_SALT_BYTES}`,
+    saltedPassword:
+      saltedPassword === undefined || saltedPassword.length === HASH_BYTES
+        ? null
+        : `has ${saltedPassword.length} bytes, and not ${HASH_BYTES}`,
   }
   const wrong = Object.entries(objections).find(([, message]) => message !== null)
   return wrong === undefined ? null : { kind: 'invalid', field: wrong[0], message: wrong[1]! }
+}
+
+/** Returns the objection to the name of a credential. SASL must find the stored name when a client sends it. */
+function objectionToName(username: string): string | null {
+  const objection = objectionToUsername(username)
+  if (objection !== null) return objection
+  return saslprep(username) === canonicalUsername(username)
+    ? null
+    : 'holds characters or mixes directions of writing that SASLprep (RFC 4013) forbids'
 }
 
 function objectionToTenant(tenantId: string): string | null {

@@ -1,10 +1,16 @@
 // The public keys of an identity provider (JWKS, RFC 7517). They are fetched when they are first needed, and again
-// after 10 minutes. Without fetched keys, and without one that fits, no signature is valid. id-token.ts decides which
-// token is valid.
+// while tokens arrive. Without fetched keys, and without one that fits, no signature is valid. signed-token.ts decides
+// which token is valid.
 //
 //   key wanted ── none yet, or older than 10 min ──> fetch ── failed ──> refused; asked again after 1 s at the earliest
 //       │
+//       ├── older than 5 min ──> fetch beside the check, which uses the known keys
+//       │
 //       └── unknown ── last fetch 30 s ago or more ──> fetch once, for all who wait ──> known, or refused
+//
+// While the provider is away, known keys are valid until they are 10 minutes old, and no longer: a provider revokes a
+// key by removing it, and an attacker with that key must not win by cutting the broker off from the provider. Each
+// token that arrives after half that age causes a fetch, so a short outage delays no login on a broker in steady use.
 
 import { createPublicKey } from 'node:crypto'
 import {
@@ -16,13 +22,15 @@ import {
   type JWTHeaderParameters,
 } from 'jose'
 import type { Clock } from '../base/clock.ts'
-import { type ProviderFetch, ProviderUnavailable } from './provider-fetch.ts'
+import { fetchJson, type ProviderFetch, ProviderUnavailable } from './provider-fetch.ts'
 
-/** Keys are fetched again at this age, so a key that the provider has revoked is not valid for longer. */
+/** Keys are not used beyond this age, so a key that the provider has revoked is not valid for longer. */
 const MAX_AGE_MS = 600_000
-/** The shortest time between two fetches because of unknown keys: any client can invent the name of a key. */
+/** From this age on keys are fetched again before they are too old. */
+const REFRESH_AGE_MS = 300_000
+/** The shortest time after a fetch until the next one: any client can invent the name of a key. */
 const COOL_DOWN_MS = 30_000
-/** The shortest time between two fetches while there are no keys. */
+/** The shortest time after a fetch that failed until the next one. */
 const RETRY_MS = 1_000
 const MOST_KEYS = 100
 const RSA_BITS = { least: 2048, most: 16_384 } as const
@@ -41,7 +49,8 @@ export interface KeySet {
   find(header: JWTHeaderParameters, token: FlattenedJWSInput): Promise<CryptoKey>
 }
 
-export function createKeySet(uri: string, fetch: ProviderFetch, clock: Clock): KeySet {
+/** Returns the keys at the address. A function for the address is called before each fetch. */
+export function createKeySet(where: string | (() => Promise<string>), fetch: ProviderFetch, clock: Clock): KeySet {
   let keys: { readonly find: ReturnType<typeof createLocalJWKSet>; readonly atMs: number } | null = null
   let askedAtMs = Number.NEGATIVE_INFINITY
   let failure: ProviderUnavailable | null = null
@@ -50,6 +59,7 @@ export function createKeySet(uri: string, fetch: ProviderFetch, clock: Clock): K
   const load = async () => {
     askedAtMs = clock.monotonic()
     try {
+      const uri = typeof where === 'string' ? where : await where()
       keys = { find: createLocalJWKSet({ keys: await fetchKeys(uri, fetch) }), atMs: clock.monotonic() }
       failure = null
     } catch (error) {
@@ -59,22 +69,30 @@ export function createKeySet(uri: string, fetch: ProviderFetch, clock: Clock): K
       loading = null
     }
   }
+  const ask = () => {
+    loading ??= load()
+    return loading
+  }
   const since = (atMs: number) => clock.monotonic() - atMs
+  const mayAsk = () => loading !== null || since(askedAtMs) >= (failure === null ? COOL_DOWN_MS : RETRY_MS)
 
   return {
     async find(header, token) {
-      if (keys === null || since(keys.atMs) >= MAX_AGE_MS) {
-        if (loading === null && failure !== null && since(askedAtMs) < RETRY_MS) throw failure
-        loading ??= load()
-        await loading
+      const ageMs = keys === null ? Number.POSITIVE_INFINITY : since(keys.atMs)
+      if (ageMs >= MAX_AGE_MS) {
+        if (failure !== null && !mayAsk()) throw failure
+        await ask()
+      } else if (ageMs >= REFRESH_AGE_MS && mayAsk()) {
+        // A failure is thrown once the known keys are too old.
+        ask().catch(() => {})
       }
       try {
         return await keys!.find(header, token)
       } catch (error) {
         if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-        if (loading === null && since(askedAtMs) < COOL_DOWN_MS) throw error
-        loading ??= load()
-        await loading
+        // After a failed fetch the key may be a new one, so the token cannot be called invalid.
+        if (!mayAsk()) throw failure ?? error
+        await ask()
         return await keys!.find(header, token)
       }
     },
@@ -83,23 +101,13 @@ export function createKeySet(uri: string, fetch: ProviderFetch, clock: Clock): K
 
 async function fetchKeys(uri: string, fetch: ProviderFetch): Promise<JWK[]> {
   const unusable = (why: string) => new ProviderUnavailable(`the keys at ${uri} cannot be used: ${why}`)
-  const response = await fetch(uri, { headers: { accept: 'application/json, application/jwk-set+json' } })
-  if (response.status !== 200) throw unusable(`the status is ${response.status}`)
-  const contentType = response.headers.get('content-type') ?? ''
-  if (!/^application\/(jwk-set\+)?json\s*(;|$)/i.test(contentType)) throw unusable('they are not served as JSON')
-  const text = await response.text()
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch (cause) {
-    throw new ProviderUnavailable(`the keys at ${uri} cannot be used: they are not JSON`, { cause })
-  }
-  const listed = (parsed as { keys?: unknown } | null)?.keys
+  const listed = ((await fetchJson(fetch, uri, 'the keys')) as { keys?: unknown } | null)?.keys
   if (!Array.isArray(listed)) throw unusable('there is no list of keys')
   if (listed.length > MOST_KEYS) throw unusable(`there are ${listed.length}; at most ${MOST_KEYS} are taken`)
   const usable = listed.filter(isUsable)
   if (usable.length === 0) throw unusable(`none of the ${listed.length} is a strong RSA or EC key for signatures`)
-  return usable
+  // Members that restrict the use of a key can contradict each other. Then its import would fail with each token.
+  return usable.map(({ kty, kid, alg, n, e, crv, x, y }) => ({ kty, kid, alg, n, e, crv, x, y }) as JWK)
 }
 
 /**
@@ -108,10 +116,11 @@ async function fetchKeys(uri: string, fetch: ProviderFetch): Promise<JWK[]> {
  */
 function isUsable(key: unknown): key is JWK {
   if (typeof key !== 'object' || key === null) return false
-  const { kty, use, alg, d } = key as Partial<JWK>
+  const { kty, use, key_ops, alg, d } = key as Partial<JWK>
   if ((kty !== 'RSA' && kty !== 'EC') || d !== undefined) return false
   if ((use !== undefined && use !== 'sig') || (alg !== undefined && !ALGORITHMS.some(known => known === alg)))
     return false
+  if (key_ops !== undefined && !(Array.isArray(key_ops) && key_ops.includes('verify'))) return false
   try {
     // Refuses points that are not on their curve.
     const { modulusLength } = createPublicKey({ key: key as JWK, format: 'jwk' }).asymmetricKeyDetails ?? {}

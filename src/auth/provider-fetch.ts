@@ -19,8 +19,8 @@ export class ProviderUnavailable extends Error {
 export type ProviderFetch = (url: string, init?: RequestInit) => Promise<Response>
 
 /**
- * Returns the fetch for the provider with this issuer, which decides whether plain http to this machine is allowed.
- * The fetch throws ProviderUnavailable.
+ * Returns the fetch for the provider with this issuer, or with this address of its keys in the settings. It decides
+ * whether plain http to this machine is allowed. The fetch throws ProviderUnavailable.
  */
 export function createProviderFetch(issuer: string, clock: Clock): ProviderFetch {
   return async (url, init = {}) => {
@@ -42,6 +42,24 @@ export function createProviderFetch(issuer: string, clock: Clock): ProviderFetch
     } finally {
       timer.cancel()
     }
+  }
+}
+
+/**
+ * Fetches the JSON at an address. `what` names it in errors, such as `the keys`. Throws ProviderUnavailable if the
+ * answer is not JSON.
+ */
+export async function fetchJson(fetch: ProviderFetch, uri: string, what: string): Promise<unknown> {
+  const unusable = (why: string, cause?: unknown) =>
+    new ProviderUnavailable(`${what} at ${uri} cannot be used: ${why}`, { cause })
+  const response = await fetch(uri, { headers: { accept: 'application/json, application/jwk-set+json' } })
+  if (response.status !== 200) throw unusable(`the status is ${response.status}`)
+  const contentType = response.headers.get('content-type') ?? ''
+  if (!/^application\/(jwk-set\+)?json\s*(;|$)/i.test(contentType)) throw unusable('the content type is not JSON')
+  try {
+    return JSON.parse(await response.text())
+  } catch (cause) {
+    throw unusable('the content is not JSON', cause)
   }
 }
 

@@ -1,7 +1,8 @@
 // The record of a broker in the store: one document of kind `broker`, named by its id. The broker raises the version
-// of the document to show that it lives. The only field is JSON with the identity of the broker and the addresses for
-// clients.
+// of the document to show that it lives. The only field is JSON with the identity of the broker, the addresses for
+// clients, and the certificates by which the other brokers recognise it.
 
+import { LISTENER_SECURITIES, type ListenerSecurity } from '../settings/settings.ts'
 import type { DocumentKind } from '../store/document-kinds.ts'
 import { type Document, type Row, UnreadableDocument } from '../store/store.ts'
 
@@ -13,6 +14,7 @@ export interface Endpoint {
   readonly name: string
   readonly host: string
   readonly port: number
+  readonly security: ListenerSecurity
 }
 
 export interface BrokerInfo {
@@ -24,21 +26,32 @@ export interface BrokerInfo {
   readonly endpoints: readonly Endpoint[]
   /** The version of Ketch; null for older releases, which do not write it. */
   readonly version: string | null
+  /**
+   * The TLS certificates that the broker presents, in base64 of DER; empty without TLS, and for older releases. While
+   * the broker replaces its certificate, they are the new one and the old one.
+   */
+  readonly certificates: readonly string[]
   /** After this time without a sign of life the other brokers consider it dead. */
   readonly expiryMs: number
 }
 
-export function rowOf({ incarnation, rack, endpoints, version, expiryMs }: BrokerInfo): Row {
-  return { key: FIELD, value: Buffer.from(JSON.stringify({ incarnation, rack, endpoints, version, expiryMs })) }
+export function rowOf({ incarnation, rack, endpoints, version, certificates, expiryMs }: BrokerInfo): Row {
+  const record = { incarnation, rack, endpoints, version, certificates, expiryMs }
+  return { key: FIELD, value: Buffer.from(JSON.stringify(record)) }
 }
 
 /** Returns the broker. Throws UnreadableDocument if the document is not in the form that `rowOf` writes. */
 export function brokerOf({ name, fields }: Document): BrokerInfo {
   const id = Number(name)
   try {
-    const { incarnation, rack, endpoints, version, expiryMs } = JSON.parse(
-      Buffer.from(fields.get(FIELD) ?? []).toString(),
-    )
+    const {
+      incarnation,
+      rack,
+      endpoints,
+      version,
+      certificates = [],
+      expiryMs,
+    } = JSON.parse(Buffer.from(fields.get(FIELD) ?? []).toString())
     const isKnown =
       Number.isSafeInteger(id) &&
       id >= 0 &&
@@ -47,10 +60,25 @@ export function brokerOf({ name, fields }: Document): BrokerInfo {
       isTextOrNot(version) &&
       Array.isArray(endpoints) &&
       endpoints.every(isEndpoint) &&
+      Array.isArray(certificates) &&
+      certificates.every(each => typeof each === 'string') &&
       typeof expiryMs === 'number' &&
       expiryMs > 0
     if (isKnown)
-      return Object.freeze({ id, incarnation, rack: rack ?? null, endpoints, version: version ?? null, expiryMs })
+      return Object.freeze({
+        id,
+        incarnation,
+        rack: rack ?? null,
+        endpoints: endpoints.map(({ name, host, port, security }) => ({
+          name,
+          host,
+          port,
+          security: securityOf(security),
+        })),
+        version: version ?? null,
+        certificates,
+        expiryMs,
+      })
   } catch (cause) {
     throw new UnreadableDocument(unreadable(name), { cause })
   }
@@ -66,7 +94,16 @@ function isTextOrNot(value: unknown): boolean {
   return value === undefined || value === null || typeof value === 'string'
 }
 
-function isEndpoint(value: unknown): value is Endpoint {
+/**
+ * Returns the security of a stored endpoint. Releases before TLS wrote none. For a word of a later release this
+ * version tries the strictest security that it knows, so that it sends nothing to a listener that wants more.
+ */
+function securityOf(stored: unknown): ListenerSecurity {
+  if (stored === undefined) return 'plaintext'
+  return LISTENER_SECURITIES.find(each => each === stored) ?? 'sasl-tls'
+}
+
+function isEndpoint(value: unknown): value is Omit<Endpoint, 'security'> & { readonly security?: unknown } {
   const { name, host, port } = (value ?? {}) as Partial<Endpoint>
   return typeof name === 'string' && typeof host === 'string' && Number.isSafeInteger(port)
 }

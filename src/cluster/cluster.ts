@@ -16,6 +16,8 @@ import { drawOf, hashOf, hashWithin, orderOf } from './rendezvous.ts'
 
 export interface Cluster {
   readonly brokerId: number
+  /** The id of this start of the broker; empty on a store that only one broker can use. */
+  readonly incarnation: string
   /** Returns the living brokers, ascending by id. The list is immutable. */
   brokers(): readonly BrokerInfo[]
   /** Returns the id of the broker that leads the partition; -1 if no broker lives. */
@@ -52,6 +54,11 @@ export interface Cluster {
    * listener count too.
    */
   readonly hasOthers: boolean
+  /**
+   * Returns the other processes that have joined on this store, as of the last look; starting processes and those
+   * without a listener too.
+   */
+  others(): readonly BrokerInfo[]
   /** Looks at the store. Resolves when the view is at least as new as this call, or when the look failed. */
   look(): Promise<void>
   /**
@@ -61,6 +68,11 @@ export interface Cluster {
   watch(watch: ClusterWatch): void
   /** Makes this broker serve and lead. Resolves when the other brokers can see it. Throws what the store throws. */
   announce(endpoints: readonly Endpoint[]): Promise<void>
+  /**
+   * Tells the other brokers by which TLS certificates they recognise this one, in base64 of DER. Resolves when they
+   * have had the time to look, even if the store does not answer; then the record follows as soon as it does.
+   */
+  present(certificates: readonly string[]): Promise<void>
   /** Makes this broker lead nothing in its own view. The other brokers do not know that yet. */
   withdraw(): void
   /** Tells the other brokers that this one leaves. Resolves after the time that they need to notice it. */
@@ -129,12 +141,14 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
   })
   return {
     ...views,
+    incarnation: membership.incarnation,
     get isConfirmed() {
       return membership.isConfirmed
     },
     get hasOthers() {
       return membership.hasOthers
     },
+    others: membership.others,
     async stillLeads(topicId, index) {
       await membership.look()
       return views.leads(topicId, index)
@@ -148,6 +162,10 @@ export async function joinCluster(rooms: ClusterRooms): Promise<Cluster> {
     look: membership.look,
     watch: watch => void watches.push(watch),
     announce: membership.announce,
+    async present(certificates) {
+      await membership.present(certificates)
+      if (membership.hasOthers) await sleep(clock, expiryMs / 4)
+    },
     withdraw: membership.withdraw,
     async leave() {
       await membership.leave()
@@ -170,13 +188,23 @@ export function aloneInCluster(brokerId: number, rack: string | null, version: s
   const views = viewsOf(brokerId)
   const named = (endpoints: readonly Endpoint[]) =>
     views.set([
-      Object.freeze({ id: brokerId, incarnation: '', rack, endpoints, version, expiryMs: Number.POSITIVE_INFINITY }),
+      Object.freeze({
+        id: brokerId,
+        incarnation: '',
+        rack,
+        endpoints,
+        version,
+        certificates: [],
+        expiryMs: Number.POSITIVE_INFINITY,
+      }),
     ])
   named([])
   return {
     ...views,
+    incarnation: '',
     isConfirmed: true,
     hasOthers: false,
+    others: () => [],
     stillLeads: async (topicId, index) => views.leads(topicId, index),
     epochOf: () => -1,
     led() {},
@@ -184,6 +212,7 @@ export function aloneInCluster(brokerId: number, rack: string | null, version: s
     look: async () => {},
     watch() {},
     announce: async endpoints => named(endpoints),
+    present: async () => {},
     withdraw() {},
     leave: async () => {},
     close: async () => {},

@@ -5,11 +5,13 @@ import { createMemoryStore, type MemoryStore } from '../../testing/sim/memory-st
 import { seededRandom } from '../base/random.ts'
 import { UnreadableDocument } from '../store/store.ts'
 import { createLogger } from '../telemetry/logger.ts'
-import { type BrokerInfo, brokerOf } from './broker-record.ts'
+import { type BrokerInfo, brokerOf, type Endpoint } from './broker-record.ts'
 import { BrokerIdHeld, joinCluster, type Membership } from './membership.ts'
 
 const EXPIRY_MS = 5_000
 const TICK_MS = EXPIRY_MS / 10
+
+const endpoint = (port: number): Endpoint => ({ name: 'PLAINTEXT', host: '127.0.0.1', port, security: 'plaintext' })
 
 interface Member extends Membership {
   readonly store: MemoryStore
@@ -43,7 +45,7 @@ function open(t: TestContext) {
       lost: error => (lost = error),
     })
     t.after(() => membership.close())
-    const announced = membership.announce([{ name: 'PLAINTEXT', host: '127.0.0.1', port }])
+    const announced = membership.announce([endpoint(port)])
     await clock.settle()
     await announced
     const member = Object.create(membership, Object.getOwnPropertyDescriptors(membership))
@@ -92,7 +94,7 @@ test('a broker that announces itself while a sign of life is under way is seen b
   t.after(() => membership.close())
   const release = store.faults.hold('commit')
   await clock.advance(TICK_MS)
-  const announced = membership.announce([{ name: 'PLAINTEXT', host: '127.0.0.1', port: 9094 }])
+  const announced = membership.announce([endpoint(9094)])
   release()
   await clock.settle()
   await clock.advance(2 * TICK_MS)
@@ -221,4 +223,46 @@ test('a record without its field is refused because it is not JSON', () => {
     () => brokerOf({ kind: 'broker', name: '2', version: 1, fields: new Map() }),
     error => error instanceof UnreadableDocument && /end of JSON/.test(String(error.cause)),
   )
+})
+
+test('an older record has plaintext endpoints and no certificates, and an unknown security is the strictest', () => {
+  const read = (security?: string) => {
+    const record = { incarnation: 'i', endpoints: [{ name: 'A', host: 'h', port: 1, security }], expiryMs: 1 }
+    const fields = new Map([['broker', Buffer.from(JSON.stringify(record))]])
+    return brokerOf({ kind: 'broker', name: '2', version: 1, fields })
+  }
+  assert.deepEqual(read().certificates, [])
+  assert.deepEqual(
+    [undefined, 'tls', 'sasl-quantum'].map(security => read(security).endpoints[0]!.security),
+    ['plaintext', 'tls', 'sasl-tls'],
+  )
+})
+
+test('a broker that changes its certificates stays confirmed, and the others see them one look later', async t => {
+  const { clock, contents, start } = open(t)
+  const [one, two] = [await start(1), await start(2)]
+  await clock.advance(2 * TICK_MS)
+  const presented = two.present(['bmV3', 'b2xk'])
+  assert.equal(two.isConfirmed, true)
+  await clock.settle()
+  await presented
+  await clock.advance(TICK_MS)
+  assert.deepEqual(one.others()[0]!.certificates, ['bmV3', 'b2xk'])
+  assert.deepEqual(
+    [one.living(), two.living()],
+    [
+      [1, 2],
+      [1, 2],
+    ],
+  )
+
+  // The store does not answer for a while: the record follows as soon as it does.
+  const release = two.store.faults.hold('commit')
+  const later = two.present(['bmV3'])
+  await clock.advance(TICK_MS)
+  release()
+  await clock.advance(2 * TICK_MS)
+  await later
+  const stored = brokerOf((await contents.load('broker', '2'))!)
+  assert.deepEqual(stored.certificates, ['bmV3'])
 })

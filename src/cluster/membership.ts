@@ -55,13 +55,22 @@ export interface MembershipRooms {
 export interface Membership {
   /** True if the store has confirmed this broker so recently that no other broker can consider it dead. */
   readonly isConfirmed: boolean
-  /** True if other brokers have a record in the store, as of the last look, whether they serve clients or not. */
+  /** The id of this start of the broker. */
+  readonly incarnation: string
+  /** Returns the others with a readable record in the store, as of the last look, whether they serve clients or not. */
+  others(): readonly BrokerInfo[]
+  /** True if others have a record in the store, as of the last look, readable or not. */
   readonly hasOthers: boolean
   /**
    * Makes this broker one of the living brokers. Resolves when the store has its record. Throws what the store
    * throws.
    */
   announce(endpoints: readonly Endpoint[]): Promise<void>
+  /**
+   * Replaces the certificates in the record of this broker. Resolves after a beat, even if the store did not confirm
+   * it; then the next beat writes them.
+   */
+  present(certificates: readonly string[]): Promise<void>
   /** Removes this broker from its own view of the living brokers. The other brokers do not know that yet. */
   withdraw(): void
   /** Tells the others that this broker leaves, and keeps looking at them. Call `withdraw` first. */
@@ -114,6 +123,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     rack: rooms.rack,
     endpoints: [],
     version: rooms.version ?? null,
+    certificates: [],
     expiryMs,
   })
   let confirmedAtMs = clock.monotonic()
@@ -129,10 +139,10 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   let lookedAtMs = Number.NEGATIVE_INFINITY
   let published = ''
   /**
-   * True if another writer overwrote the record of this broker and its beats did not notice. The next beat writes the
-   * record.
+   * True if the store has another record of this broker than `self`, because this broker changed it, or because another
+   * writer overwrote it and no beat noticed. The next beat writes the record.
    */
-  let isDefaced = false
+  let isOutdated = false
   /** A document in place of this broker's record that this broker did not write and cannot read; null without one. */
   let strange: { version: number; sinceMs: number } | null = null
 
@@ -195,15 +205,15 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
   async function beat(): Promise<void> {
     const sentAtMs = clock.monotonic()
     const record = self
-    const changes = isMember && !isDefaced ? [] : [rowOf(record)]
+    const changes = isMember && !isOutdated ? [] : [rowOf(record)]
     const outcome = await store.commit({ kind: KIND, name, expect: version, changes })
     if (outcome.kind === 'committed') {
       version = outcome.version
       confirmedAtMs = sentAtMs
       // If endpoints were announced during this commit, the next beat must write them, or no other broker would see
       // this one.
-      isMember = record === self
-      isDefaced = false
+      isMember = record.endpoints === self.endpoints
+      isOutdated = record !== self
       strange = null
       return
     }
@@ -239,7 +249,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     if (strange?.version !== found.version) strange = { version: found.version, sinceMs: nowMs }
     else if (nowMs - strange.sinceMs >= expiryMs) {
       version = found.version
-      isDefaced = true
+      isOutdated = true
     }
   }
 
@@ -249,7 +259,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     const listed = await store.list(KIND)
     const own = listed.find(each => each.name === name)
     // If the document is newer than the last beat, another broker wrote it, and the next beat learns which one.
-    if (own !== undefined && isMember && own.version <= version && !holds(own, self)) isDefaced = true
+    if (own !== undefined && isMember && own.version <= version && !holds(own, self)) isOutdated = true
     const documents = listed.filter(each => each.name !== name)
     // The version did not change between two looks. But if this broker or the store was paused, the other brokers may
     // have been paused too. So at most two intervals count.
@@ -287,8 +297,12 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     })
   }
 
+  function readableOthers(): BrokerInfo[] {
+    return Array.from(others.values(), each => each.info).filter(each => each !== null)
+  }
+
   function publish(): void {
-    const living = Array.from(others.values(), each => each.info).filter(each => each !== null)
+    const living = readableOthers()
     if (isMember && !isWithdrawn) living.push(self)
     const brokers = living.filter(each => each.endpoints.length > 0).sort((one, other) => one.id - other.id)
     const text = JSON.stringify(brokers)
@@ -350,6 +364,10 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
       return isMember && !isWithdrawn && clock.monotonic() - confirmedAtMs < expiryMs / 2
     },
 
+    incarnation,
+
+    others: readableOthers,
+
     get hasOthers() {
       return others.size > 0
     },
@@ -362,6 +380,12 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
         if (isClosed) throw new StoreUnavailable(`broker ${name} ended before the other brokers knew it`)
         await sleep(clock, intervalMs)
       }
+    },
+
+    async present(certificates) {
+      self = Object.freeze({ ...self, certificates })
+      isOutdated = true
+      await look()
     },
 
     withdraw() {

@@ -279,7 +279,7 @@ test('if a session has expired, the next request closes the connection, unless i
   assert.equal(send().outcome?.kind, 'answer')
 
   const renewing = startDispatch({
-    reauthenticates: true,
+    saslPart: 'handshake',
     answer({ connection }) {
       connection.identify({ ...identity, deadlineMs: null, policy: null })
       return { errorCode: NONE, apiKeys: [] }

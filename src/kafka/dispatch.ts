@@ -9,6 +9,7 @@ import { assert } from '../base/assert.ts'
 import { decodeRequest, encodeResponse } from '../protocol/codec.ts'
 import {
   because,
+  ILLEGAL_SASL_STATE,
   KAFKA_STORAGE_ERROR,
   REQUEST_TIMED_OUT,
   type Refusal,
@@ -19,10 +20,12 @@ import { Malformed } from '../protocol/malformed.ts'
 import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
 import { isStoreFailure, StoreContended } from '../store/store.ts'
 import type { RequestScope, Scoped } from '../telemetry/logger.ts'
+import { awaitsRawToken, gate } from './connection/sasl-state.ts'
 import type { Session } from './connection/session.ts'
 import { codeFinder, type FindCodes, type FindFault, faultFinder } from './faults.ts'
 import { type Answer, type Answering, CLOSE, type Handler, type Reply, type Request, type Rooms } from './handler.ts'
 import { createMeasures, type Result } from './measures.ts'
+import { answerToken } from './raw-tokens.ts'
 import { decodeAgain } from './repeats.ts'
 
 /**
@@ -55,6 +58,11 @@ export interface Exchange {
    * The bytes of the frame, which the request uses until it has settled; 0 if the request no longer needs its frame.
    */
   readonly frameBytes: number
+  /**
+   * True if the connection must not read the next frame before the outcome is known, because the outcome decides
+   * whether the client may send it.
+   */
+  readonly holdsReading: boolean
   /** Returns how much longer than usual the request may take. */
   patienceMs(): number
   /** Returns the outcome of a request that took too long. A later answer of its handler is dropped. */
@@ -86,7 +94,7 @@ type Settled = (exchange: Exchange, outcome: Outcome) => void
 
 /** `handlers` must have one handler for each API. `drain` aborts when the broker begins to drain. */
 export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain: AbortSignal): Dispatch {
-  const { clock, throttle } = rooms
+  const { clock, throttle, authentication } = rooms
   const logger = rooms.logger.named('kafka.dispatch')
   const measures = createMeasures(rooms.metrics, rooms.catalogue)
   const timeoutMs = rooms.settings.get('broker.response-queue-timeout')
@@ -175,6 +183,21 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       } else {
         this.outcome = this.#answered(answer)
       }
+    }
+
+    get holdsReading(): boolean {
+      const { saslPart } = this.#route.answering
+      return saslPart === 'handshake' || saslPart === 'authenticate'
+    }
+
+    /** Refuses a request that the client may not send at this point of its authentication. */
+    turnAway(): void {
+      const { name } = this.#route.api
+      const { connection } = this.#incoming
+      const message = `${name} is not served between SaslHandshake and the end of the authentication`
+      refuse(connection, 'unauthenticated', message, this.#incoming.scope())
+      const outcome = this.#refused(ILLEGAL_SASL_STATE, 'success')
+      this.outcome = outcome.kind === 'answer' ? { ...outcome, reason: 'unauthenticated' } : outcome
     }
 
     patienceMs(): number {
@@ -296,12 +319,37 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
         .within(this.#incoming.scope())
         .debug(`${api.name} ${answer === null ? 'ends without an answer' : 'is answered'}`, {
           connection: connection.id,
+          ...clientOf(connection),
           result,
           errors: errors.length === 0 ? undefined : errors.join(' '),
           ms: Number(elapsedMs.toFixed(3)),
           waitedMs: waitedMs === 0 ? undefined : Number(waitedMs.toFixed(3)),
         })
     }
+  }
+
+  function receiveToken(token: Buffer, session: Session, settled: Settled): Exchange {
+    const exchange: Exchange = {
+      outcome: null,
+      frameBytes: token.byteLength,
+      holdsReading: true,
+      patienceMs: () => authentication.timeoutMs,
+      expire: () => closed('refused'),
+    }
+    void answerToken(token, session, authentication).then(answer => {
+      if (answer === null) return settled(exchange, closed('refused'))
+      const { byteLength } = answer
+      const outcome = {
+        kind: 'answer',
+        parts: [answer],
+        byteLength,
+        throttleMs: 0,
+        onSent: null,
+        reason: null,
+      } as const
+      settled(exchange, outcome)
+    })
+    return exchange
   }
 
   /** The scope is null if the header does not identify the request. */
@@ -331,7 +379,9 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
 
   return {
     receive(frame, session, settled) {
+      if (awaitsRawToken(session.sasl)) return receiveToken(frame, session, settled)
       const receivedAtMs = clock.monotonic()
+      let isAllowed = true
       let header: RequestHeader | null = null
       let route: Route | undefined
       let body: unknown
@@ -341,7 +391,15 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
         if (route === undefined) {
           return unread(frame, refuse(session, 'unknown-api', `API key ${header.apiKey} is not served`, null))
         }
-        if (session.isExpired(receivedAtMs) && route.answering.reauthenticates !== true) {
+        const { saslPart = 'other' } = route.answering
+        const verdict = gate(session.sasl, saslPart)
+        isAllowed = verdict === 'pass'
+        if (verdict === 'close') {
+          const message = `${route.api.name} is not served before the client has authenticated`
+          return unread(frame, refuse(session, 'unauthenticated', message, scopeOf(route.api, header)))
+        }
+        const renews = saslPart === 'handshake' || session.sasl.at === 'exchange'
+        if (session.isExpired(receivedAtMs) && !renews) {
           const message = 'the client has not authenticated again before its session ended (KIP-368)'
           return unread(frame, refuse(session, 'session-expired', message, scopeOf(route.api, header)))
         }
@@ -360,11 +418,12 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
       const request = new Incoming(route.api, header, body, session, receivedAtMs)
       if (logger.isEnabled('TRACE')) {
         const { id: connection, address } = session
-        const line = { connection, address, bytes: frame.byteLength }
+        const line = { connection, address, ...clientOf(session), bytes: frame.byteLength }
         logger.within(request.scope()).trace(`${route.api.name} is received`, line)
       }
       const asked = new Asked(frame.byteLength, route, request, settled)
-      asked.start()
+      if (isAllowed) asked.start()
+      else asked.turnAway()
       return asked
     },
   }
@@ -377,9 +436,14 @@ function scopeOf(
   return { correlationId, clientId, apiKey: name, apiVersion }
 }
 
+/** Returns the fields of a log line that say who the client is; none on a listener without SASL. */
+function clientOf({ sasl, principal, tenant }: Session): { principal?: string; tenant?: string | undefined } {
+  return sasl.at === 'not-needed' ? {} : { principal, tenant: tenant ?? undefined }
+}
+
 /** Returns the exchange of a frame that did not reach a handler. */
 function unread(frame: Buffer, outcome: Outcome): Exchange {
-  return { outcome, frameBytes: frame.byteLength, patienceMs: () => 0, expire: () => outcome }
+  return { outcome, frameBytes: frame.byteLength, holdsReading: false, patienceMs: () => 0, expire: () => outcome }
 }
 
 interface Throttled {

@@ -72,6 +72,7 @@ const cases: readonly Case[] = [
   ['SyncGroup', 3, { groupId: 'g' }, 'request: READ GROUP g'],
   ['DescribeGroups', 0, { groups: ['g', 'h'] }, 'row: DESCRIBE GROUP g', 'row: DESCRIBE GROUP h'],
   ['ListGroups', 0, {}, 'hidden: DESCRIBE GROUP each or DESCRIBE CLUSTER kafka-cluster'],
+  ['SaslHandshake', 1, { mechanism: 'PLAIN' }],
   ['ApiVersions', 0, {}],
   ['CreateTopics', 4, { topics: [{ name: 'a' }] }, 'row: CREATE TOPIC a or CREATE CLUSTER kafka-cluster'],
   [
@@ -119,6 +120,7 @@ const cases: readonly Case[] = [
     'row: ALTER_CONFIGS TOPIC a',
   ],
   ['DescribeLogDirs', 1, {}, 'request: DESCRIBE CLUSTER kafka-cluster'],
+  ['SaslAuthenticate', 2, {}],
   ['CreatePartitions', 0, { topics: [{ name: 'a' }] }, 'row: ALTER TOPIC a'],
   ['DeleteGroups', 0, { groupsNames: ['g'] }, 'row: DELETE GROUP g'],
   ['OffsetDelete', 0, { groupId: 'g', topics: [{ name: 'a' }] }, 'request: DELETE GROUP g', 'row: READ TOPIC a'],
@@ -132,6 +134,7 @@ const cases: readonly Case[] = [
   ['DescribeClientQuotas', 0, {}, 'request: DESCRIBE_CONFIGS CLUSTER kafka-cluster'],
   ['AlterClientQuotas', 0, {}, 'request: ALTER_CONFIGS CLUSTER kafka-cluster'],
   ['DescribeUserScramCredentials', 0, {}, 'request: DESCRIBE CLUSTER kafka-cluster'],
+  ['AlterUserScramCredentials', 0, {}, 'request: ALTER CLUSTER kafka-cluster'],
   ['DescribeCluster', 0, {}],
   ['DescribeCluster', 0, { includeClusterAuthorizedOperations: true }, 'hidden: DESCRIBE CLUSTER kafka-cluster'],
   ['ListConfigResources', 1, {}, 'request: DESCRIBE_CONFIGS CLUSTER kafka-cluster'],

@@ -19,6 +19,8 @@ import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
 import type { Logger, RequestScope } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { Authentication } from './authentication.ts'
+import type { SaslPart } from './connection/sasl-state.ts'
 import type { Session } from './connection/session.ts'
 import type { Need } from './needs.ts'
 import type { Throttle } from './throttle.ts'
@@ -67,6 +69,7 @@ export interface Rooms {
   readonly producerIds: ProducerIds
   readonly clientQuotas: ClientQuotas
   readonly throttle: Throttle
+  readonly authentication: Authentication
   readonly cluster: Cluster
   /** This broker's node id. */
   readonly nodeId: number
@@ -139,10 +142,10 @@ export interface Answering<A extends Api> {
   /** Returns the answer, in version 0, to a version that is not served. By default the connection closes. */
   unsupported?(): ResponseInput<A>
   /**
-   * True if the API is served after the client's identity has expired, because it gives the client a new one
-   * (KIP-368).
+   * The part of the API in an authentication. On a SASL listener, only APIs with a part are served before the client
+   * has authenticated. After its identity has expired, only `handshake` is (KIP-368).
    */
-  readonly reauthenticates?: boolean
+  readonly saslPart?: Exclude<SaslPart, 'other'>
 }
 
 /** A handler without its message types, for the table in dispatch.ts. */

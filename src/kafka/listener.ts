@@ -1,10 +1,12 @@
 // Opens and closes the listening sockets of the Kafka protocol, one for each listener of the settings. connections.ts
-// accepts the clients, and connection.ts serves one of them.
+// accepts the clients, handshake.ts makes their TLS handshakes, and connection.ts serves one of them.
 
 import { type AddressInfo, createServer, type Server } from 'node:net'
 import { type KafkaEndpoint, kafkaEndpoints } from '../settings/endpoints.ts'
 import { listenFailed } from '../settings/listen-failed.ts'
+import type { ServerCertificate } from '../tls/server-certificate.ts'
 import { type ConnectionRooms, openConnections } from './connection/connections.ts'
+import type { Handshakes } from './connection/handshake.ts'
 import type { Listener } from './connection/session.ts'
 
 export interface Bound {
@@ -23,13 +25,20 @@ export interface KafkaListeners {
   destroy(): void
 }
 
+export interface ListenerRooms extends Omit<ConnectionRooms, 'handshakes'> {
+  /** Null if no listener uses TLS. */
+  readonly certificate: ServerCertificate | null
+  /** Returns whether a client certificate is that of another broker (HandshakeRooms); by default none is. */
+  readonly acceptsPeer?: (fingerprint256: string) => boolean
+}
+
 /**
  * Binds every address of the settings and serves clients there. Throws ListenFailed if one address cannot be bound;
  * then it listens on none.
  */
-export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
+export async function listen(rooms: ListenerRooms): Promise<KafkaListeners> {
   const logger = rooms.logger.named('kafka.connection')
-  const connections = openConnections(rooms)
+  const connections = openConnections({ ...rooms, handshakes: await openTls(rooms) })
   const servers: Server[] = []
   const bound: Bound[] = []
   const close = () => {
@@ -74,4 +83,15 @@ export async function listen(rooms: ConnectionRooms): Promise<KafkaListeners> {
     },
     destroy: () => connections.destroy(),
   }
+}
+
+/** Node's TLS is loaded only if a listener uses it. */
+async function openTls({
+  certificate,
+  acceptsPeer = () => false,
+  ...rooms
+}: ListenerRooms): Promise<Handshakes | null> {
+  if (certificate === null) return null
+  const { openHandshakes } = await import('./connection/handshake.ts')
+  return openHandshakes({ ...rooms, certificate, acceptsPeer })
 }

@@ -5,11 +5,14 @@ import { type TestContext, test } from 'node:test'
 import { startBroker } from '../../testing/broker.ts'
 import { createCluster } from '../../testing/cluster.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { seededRandom } from '../base/random.ts'
 import type { BrokerInfo } from '../cluster/broker-record.ts'
 import type { ClusterWatch } from '../cluster/cluster.ts'
 import { PeerUnavailable } from '../cluster/peers.ts'
 import { describeCluster } from '../protocol/messages/describe-cluster.ts'
 import { metadata } from '../protocol/messages/metadata.ts'
+import { createLogger } from '../telemetry/logger.ts'
 import { openPeers } from './peers.ts'
 
 /** Brokers that the test defines. */
@@ -18,15 +21,29 @@ function open(t: TestContext, ports: Readonly<Record<number, number>>) {
     id,
     incarnation,
     rack: null,
-    endpoints: [{ name: 'PLAINTEXT', host: '127.0.0.1', port }],
+    endpoints: [{ name: 'PLAINTEXT', host: '127.0.0.1', port, security: 'plaintext' }],
     version: null,
+    certificates: [],
     expiryMs: 1_000,
   })
   let living = Object.entries(ports).map(([id, port]) => infoOf(Number(id), port))
   const watches: ClusterWatch[] = []
   const clock = new SimulatedClock()
-  const cluster = { brokerId: 9, brokers: () => living, watch: (watch: ClusterWatch) => void watches.push(watch) }
-  const peers = openPeers({ cluster, clock })
+  const cluster = {
+    brokerId: 9,
+    incarnation: 'ninth',
+    brokers: () => living,
+    look: async () => {},
+    watch: (watch: ClusterWatch) => void watches.push(watch),
+  }
+  const peers = openPeers({
+    cluster,
+    clock,
+    store: createMemoryStore(clock),
+    random: seededRandom(1),
+    logger: createLogger({ clock, write: () => {}, format: 'plain' }),
+    certificate: null,
+  })
   t.after(() => peers.close())
   return {
     peers,

@@ -2,7 +2,7 @@
 // startup, or null. The sentence names every key involved, with value and origin; secrets are masked. capabilities.ts
 // runs afterwards and checks whether this version supports the settings.
 
-import { FIRST_LISTENER, isEveryInterface, isLoopback, kafkaEndpoints } from './endpoints.ts'
+import { FIRST_LISTENER, isEveryInterface, isLoopback, kafkaEndpoints, usesSasl, usesTls } from './endpoints.ts'
 import { showDuration, showSize } from './grammar.ts'
 import { issuerObjection, providerUriObjection, redirectUriObjection } from './provider-uri.ts'
 import { redisTargets, uriObjection } from './redis-target.ts'
@@ -49,15 +49,47 @@ function requires(on: Key, ...needed: readonly Key[]): Check {
   }
 }
 
-function advertises(settings: Settings, mechanism: 'PLAIN' | 'OAUTHBEARER' | 'GSSAPI'): boolean {
-  return settings.get('broker.sasl.enabled') && settings.get('broker.sasl.mechanisms').includes(mechanism)
+type Mechanism = Values['broker.sasl.mechanisms'][number]
+
+/** Returns whether a client of some listener can choose the mechanism. */
+function advertises(settings: Settings, mechanism: Mechanism): boolean {
+  const isOffered = kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
+  return isOffered && settings.get('broker.sasl.mechanisms').includes(mechanism)
 }
 
+/** The listeners that have a security of their own, with the full key of that field. */
+function ownSecurities(settings: Settings) {
+  return settings.get('broker.listeners').flatMap(({ security }, at) => {
+    const origin = settings.origin('broker.listeners', `[${at}].security`)
+    return security === null ? [] : [{ key: `${fullKey('broker.listeners')}[${at}].security`, security, origin }]
+  })
+}
+
+/** The specification's sentence, and one like it for a listener that has a security of its own. */
 function needsTls(mechanism: 'PLAIN' | 'OAUTHBEARER'): Check {
-  return settings =>
-    advertises(settings, mechanism) && !settings.get('broker.tls')
-      ? `svc.broker.sasl: ${mechanism} mechanism requires svc.broker.tls=true`
-      : null
+  return settings => {
+    if (!advertises(settings, mechanism)) return null
+    if (settings.get('broker.sasl.enabled') && !settings.get('broker.tls'))
+      return `svc.broker.sasl: ${mechanism} mechanism requires svc.broker.tls=true`
+    const open = ownSecurities(settings).find(({ security }) => security === 'sasl-plaintext')
+    return open === undefined
+      ? null
+      : `svc.broker.sasl: ${mechanism} mechanism requires ${open.key}=sasl-tls, got ${open.security} (${open.origin})`
+  }
+}
+
+/** A listener with TLS by its own field needs the files, as `broker.tls` does. */
+function checkListenerFiles(settings: Settings): string | null {
+  const secured = ownSecurities(settings).find(({ security }) => usesTls(security))
+  const missing = (['broker.cert-file', 'broker.key-file'] as const).find(key => settings.get(key) === null)
+  if (secured === undefined || missing === undefined) return null
+  return `${secured.key}: got ${secured.security} (${secured.origin}), but that requires ${fullKey(missing)}, which is not set`
+}
+
+function checkClientCertificates(settings: Settings): string | null {
+  const key: Key = 'broker.client-auth-required'
+  if (!settings.get(key) || kafkaEndpoints(settings).some(({ security }) => usesTls(security))) return null
+  return `${got(settings, key)}, but that requires svc.broker.tls=true, or a listener whose security is tls or sasl-tls`
 }
 
 function mechanismRequires(mechanism: 'OAUTHBEARER' | 'GSSAPI', ...needed: readonly Key[]): Check {
@@ -299,10 +331,8 @@ const checks: readonly Check[] = [
   requires('broker.tls', 'broker.cert-file', 'broker.key-file'),
   requires('broker.client-auth-required', 'broker.trust-cert-file'),
   requires('server.tls', 'server.cert-file', 'server.key-file'),
-  settings =>
-    settings.get('broker.client-auth-required') && !settings.get('broker.tls')
-      ? `${got(settings, 'broker.client-auth-required')}, but that requires svc.broker.tls=true`
-      : null,
+  checkListenerFiles,
+  checkClientCertificates,
   requires('admin.oauth.enabled', 'admin.oauth.issuer-uri', 'admin.oauth.client-id', 'admin.oauth.audience'),
   checkConsoleSso,
   checkProviderUris,

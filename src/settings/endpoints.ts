@@ -16,6 +16,8 @@ export interface KafkaEndpoint {
   /** Null means the bound port. */
   readonly advertisedPort: number | null
   readonly security: ListenerSecurity
+  /** The settings that chose the security, with their values. */
+  readonly securedBy: string
   /** The full key of the field, and the origin of its value. */
   readonly key: (field: EndpointField) => string
   readonly origin: (field: EndpointField) => string
@@ -33,6 +35,7 @@ const EVERY_INTERFACE: ReadonlySet<string> = new Set(['0.0.0.0', '::', '0:0:0:0:
 export function kafkaEndpoints(settings: Settings): readonly KafkaEndpoint[] {
   const host = settings.get('broker.host')
   const common: ListenerSecurity = `${settings.get('broker.sasl.enabled') ? 'sasl-' : ''}${settings.get('broker.tls') ? 'tls' : 'plaintext'}`
+  const switches = (['broker.tls', 'broker.sasl.enabled'] as const).map(key => `${fullKey(key)}=${settings.get(key)}`)
   const first: KafkaEndpoint = {
     name: FIRST_LISTENER,
     host,
@@ -40,6 +43,7 @@ export function kafkaEndpoints(settings: Settings): readonly KafkaEndpoint[] {
     advertisedHost: settings.get('broker.advertised-host') ?? reachable(host),
     advertisedPort: settings.get('broker.advertised-port'),
     security: common,
+    securedBy: switches.join(', '),
     key: field => fullKey(`broker.${field}`),
     origin: field => settings.origin(`broker.${field}`),
   }
@@ -52,6 +56,10 @@ export function kafkaEndpoints(settings: Settings): readonly KafkaEndpoint[] {
       advertisedHost: listener.advertisedHost ?? reachable(bound),
       advertisedPort: listener.advertisedPort,
       security: listener.security ?? common,
+      securedBy:
+        listener.security === null
+          ? switches.join(', ')
+          : `${fullKey('broker.listeners')}[${at}].security=${listener.security}`,
       key: field => `${fullKey('broker.listeners')}[${at}].${field}`,
       origin: field => settings.origin('broker.listeners', `[${at}].${field}`),
     }

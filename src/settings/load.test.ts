@@ -326,6 +326,13 @@ test('the advertised host is a bare host', () => {
     assert.equal(load({ argv: [`--svc.broker.advertised-host=${text}`] }).get('broker.advertised-host'), host)
 })
 
+/** Returns options for a second listener, on an address that other machines can reach. */
+function secondListener(security: string): readonly string[] {
+  return ['name=second', 'port=9093', 'host=0.0.0.0', `security=${security}`].map(
+    field => `svc.broker.listeners[0].${field}`,
+  )
+}
+
 test('settings that do not go together fail, and the message names both keys', () => {
   const cases: readonly [readonly string[], readonly string[]][] = [
     [
@@ -413,6 +420,27 @@ test('settings that do not go together fail, and the message names both keys', (
       ['svc.broker.client-auth-required=true', 'svc.broker.trust-cert-file=c'],
       ['svc.broker.client-auth-required', 'svc.broker.tls=true'],
     ],
+    [
+      secondListener('tls'),
+      ['svc.broker.listeners[0].security: got tls (command line)', 'svc.broker.cert-file, which is not set'],
+    ],
+    [
+      [...secondListener('sasl-tls'), 'svc.broker.cert-file=c'],
+      ['svc.broker.listeners[0].security: got sasl-tls (command line)', 'svc.broker.key-file, which is not set'],
+    ],
+    [
+      [...secondListener('sasl-plaintext'), 'svc.broker.sasl.mechanisms=GSSAPI'],
+      ['GSSAPI', 'svc.broker.sasl.gssapi.keytab-file'],
+    ],
+    [
+      [
+        ...secondListener('sasl-tls'),
+        'svc.broker.cert-file=c',
+        'svc.broker.key-file=k',
+        'svc.broker.sasl.mechanisms=OAUTHBEARER',
+      ],
+      ['OAUTHBEARER', 'svc.broker.sasl.oauth.issuer-uri'],
+    ],
     [['svc.admin.oauth.enabled=true'], ['svc.admin.oauth.enabled', 'svc.admin.oauth.issuer-uri']],
     [
       [
@@ -488,6 +516,21 @@ test('PLAIN and OAUTHBEARER without TLS fail with exactly the specified texts', 
     refusal({ argv: argv('OAUTHBEARER') }),
     'svc.broker.sasl: OAUTHBEARER mechanism requires svc.broker.tls=true',
   )
+  // The sentence holds too if every further listener has a security of its own.
+  const own = secondListener('sasl-tls').map(option => `--${option}`)
+  const asked = refusal({ argv: [...argv('PLAIN'), ...own] })
+  assert.equal(asked, 'svc.broker.sasl: PLAIN mechanism requires svc.broker.tls=true')
+})
+
+test('PLAIN and OAUTHBEARER fail if a listener without TLS offers them, and the message names its field', () => {
+  for (const mechanism of ['PLAIN', 'OAUTHBEARER']) {
+    const mechanisms = `--svc.broker.sasl.mechanisms=${mechanism}`
+    const said = `svc.broker.sasl: ${mechanism} mechanism requires svc.broker.listeners[0].security=sasl-tls, got sasl-plaintext (command line)`
+    const second = secondListener('sasl-plaintext').map(option => `--${option}`)
+    assert.equal(refusal({ argv: [mechanisms, ...second] }), said)
+    const tls = ['tls=true', 'sasl.enabled=true', 'cert-file=c', 'key-file=k'].map(option => `--svc.broker.${option}`)
+    assert.equal(refusal({ argv: [mechanisms, ...tls, ...second] }), said)
+  }
 })
 
 test('a switch for a missing capability ends startup, and the message says so', () => {
@@ -560,6 +603,29 @@ test('a warning names a Kafka listener without SASL if other machines can reach 
   assert.equal(about(['--svc.broker.host=127.0.0.1']), false)
   const second = ['name=a', 'port=9093', 'host=0.0.0.0'].map(field => `--svc.broker.listeners[0].${field}`)
   assert.equal(about(['--svc.broker.host=127.0.0.1', ...second]), true)
+})
+
+test('with client certificates, or with SASL by its own field, a listener causes no warning', () => {
+  const files = ['cert-file=c', 'key-file=k', 'trust-cert-file=t'].map(file => `--svc.broker.${file}`)
+  const about = (...argv: readonly string[]) =>
+    load({ argv: [...files, ...argv] }).warnings.filter(warning => warning.includes('the Kafka listener'))
+  assert.match(about('--svc.broker.tls=true')[0]!, /takes clients without credentials \(svc\.broker\.tls=true, /)
+  assert.deepEqual(about('--svc.broker.tls=true', '--svc.broker.client-auth-required=true'), [])
+  assert.deepEqual(about('--svc.broker.sasl.enabled=true'), [])
+})
+
+test('a warning names each plaintext listener beside secured ones, on a loopback address too', () => {
+  const about = (security: string, ...argv: readonly string[]) => {
+    const files = ['--svc.broker.cert-file=c', '--svc.broker.key-file=k']
+    const second = secondListener(security).map(option => `--${option}`)
+    const { warnings } = load({ argv: [...files, ...second, ...argv] })
+    return warnings.filter(warning => warning.includes('beside secured listeners'))
+  }
+  assert.deepEqual(about('plaintext'), [])
+  assert.match(about('sasl-tls', '--svc.broker.host=127.0.0.1')[0]!, /PLAINTEXT on 127\.0\.0\.1 is plaintext /)
+  const whole = about('plaintext', '--svc.broker.sasl.enabled=true')
+  assert.equal(whole.length, 1)
+  assert.match(whole[0]!, /second on 0\.0\.0\.0 is plaintext \(svc\.broker\.listeners\[0\]\.security=plaintext\)/)
 })
 
 test('a namespace has no character that a key pattern or a hash slot gives a meaning', () => {
@@ -798,6 +864,7 @@ test('the URI of an identity provider must use https, except on this machine', (
     ['https://id.example#x', /without #/],
     ['https://me:hunter2@id.example', /without credentials/],
     ['https://me:hunter2@id.example?', /without credentials/],
+    ['file:///etc/passwd', /takes an http:/],
     ['id.example', /takes an http:/],
     ['https:id.example', /takes an http:/],
     ['https://', /takes an http:/],

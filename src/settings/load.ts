@@ -6,7 +6,7 @@
 import { resolve } from 'node:path'
 import { checkCapabilities } from './capabilities.ts'
 import { checkConsistency } from './consistency.ts'
-import { isLoopback, kafkaEndpoints } from './endpoints.ts'
+import { isLoopback, kafkaEndpoints, usesSasl, usesTls } from './endpoints.ts'
 import { chooseEngine, redisKey } from './engine.ts'
 import type { Scalar } from './grammar.ts'
 import { nearest } from './nearest.ts'
@@ -292,6 +292,20 @@ function mergeMaps(earlier: GivenValue, next: GivenValue): GivenValue {
   }
 }
 
+/** At most one warning for each listener. */
+function warningsOfListeners(settings: Settings): readonly string[] {
+  const endpoints = kafkaEndpoints(settings)
+  const hasSecured = endpoints.some(({ security }) => security !== 'plaintext')
+  return endpoints.flatMap(({ name, host, security, securedBy }) => {
+    const listener = `the Kafka listener ${name} on ${host}`
+    if (hasSecured && security === 'plaintext')
+      return `${listener} is plaintext (${securedBy}) beside secured listeners: its clients need neither TLS nor credentials, and may read and write`
+    const asksForCertificate = usesTls(security) && settings.get('broker.client-auth-required')
+    if (usesSasl(security) || asksForCertificate || isLoopback(host)) return []
+    return `${listener} takes clients without credentials (${securedBy}): any client that reaches the port may read and write`
+  })
+}
+
 function findWarnings(settings: Settings): readonly string[] {
   const warnings: string[] = []
   const address = settings.get('server.address')
@@ -303,13 +317,7 @@ function findWarnings(settings: Settings): readonly string[] {
       )
     }
   }
-  const reached = kafkaEndpoints(settings).filter(({ host }) => !isLoopback(host))
-  if (settings.get('broker.enabled') && !settings.get('broker.sasl.enabled') && reached.length > 0) {
-    const at = reached.map(({ name, host }) => `${name} on ${host}`).join(', ')
-    warnings.push(
-      `the Kafka listener ${at} takes clients without credentials (svc.broker.sasl.enabled=false): any client that reaches the port may read and write`,
-    )
-  }
+  if (settings.get('broker.enabled')) warnings.push(...warningsOfListeners(settings))
   if (settings.get('admin.oauth.enabled')) {
     if (!settings.get('admin.security-enabled')) {
       warnings.push(

@@ -392,14 +392,18 @@ const broker = {
     '0',
     'Accepted for compatibility. One event loop does the socket work; 0 is automatic.',
   ),
-  'broker.tls': row(boolean(), 'false', 'TLS on the Kafka listener; needs cert-file and key-file.'),
+  'broker.tls': row(
+    boolean(),
+    'false',
+    'TLS 1.2 and 1.3 on the Kafka listeners; needs cert-file and key-file. The broker uses changed files within ten seconds.',
+  ),
   'broker.cert-file': optional(filePath(), 'PEM certificate or chain.'),
   'broker.key-file': optional(filePath(), 'PEM private key.'),
   'broker.key-password': optional(secret(), 'Passphrase of the private key, if it is encrypted.'),
   'broker.client-auth-required': row(
     boolean(),
     'false',
-    'Ask clients for a certificate (mTLS); needs trust-cert-file.',
+    'Every TLS listener demands a client certificate (mTLS); needs trust-cert-file. On a listener without SASL the principal is the distinguished name of the certificate, as Apache Kafka writes it: User:CN=alice,OU=orders.',
   ),
   'broker.trust-cert-file': optional(filePath(), 'PEM certificates that sign the clients.'),
   'broker.drain-timeout': row(
@@ -593,9 +597,12 @@ const broker = {
 
 const MECHANISMS = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI'] as const
 
+/** The registered name of a SASL mechanism that a broker may advertise. */
+export type MechanismName = (typeof MECHANISMS)[number]
+
 const sasl = {
   'broker.sasl.enabled': row(boolean(), 'false', 'Clients must authenticate before any other request.'),
-  'broker.sasl.mechanisms': list(
+  'broker.sasl.mechanisms': list<MechanismName>(
     oneOf(...MECHANISMS),
     ['SCRAM-SHA-256'],
     'Mechanisms that are advertised; at least one.',

@@ -106,6 +106,11 @@ const table = Object.freeze({
     'Failures, by operation and kind of error. The kind of an answer is its first error code that the client did not cause. Authentication is operation=auth.',
     { captured: 'rate' },
   ),
+  'svc.broker.authentications': counter(
+    ['mechanism', 'kind'],
+    'Clients that authenticated with SASL; kind is first, or again for a re-authentication on the same connection.',
+    OURS,
+  ),
   'svc.broker.lossy_records': counter(
     ['reason'],
     'Records that were acknowledged or delivered and that the store lost (reason=lost), and records whose checksum failed when they were read, once each (reason=corrupt).',
@@ -240,6 +245,11 @@ const table = Object.freeze({
   'svc.storage.archive.lag.segments': gauge([], 'Sealed segments that wait for their offload.', REMOTE),
   'svc.storage.archive.lag.bytes': gauge([], 'Bytes that wait for their offload.', REMOTE),
   'svc.storage.archive.lag.age_seconds': gauge([], 'Age of the oldest segment that waits for its offload.', REMOTE),
+  'svc.tls.certificate_expiry_seconds': gauge(
+    ['port'],
+    'Seconds until the certificate of a TLS port expires, negative after that; port is broker for the Kafka listeners, and server for the admin API.',
+    OURS,
+  ),
   'svc.cluster.brokers': gauge([], 'Brokers on this store that are alive, including this one.', OURS),
   'svc.cluster.confirmed': gauge([], '1 while the other brokers certainly know that this one is alive.', OURS),
   'svc.cluster.leadership_changes': counter(

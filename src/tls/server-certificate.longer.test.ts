@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { copyFile, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Certificate, makeCertificate, noOpenssl } from '../../testing/certificate.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { SettingsError, testSettings, type Values } from '../settings/settings.ts'
 import { createLogger } from '../telemetry/logger.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { LOOK_MS, openServerCertificate } from './server-certificate.ts'
 
 async function open(
@@ -31,11 +32,13 @@ async function open(
   }
   const lines: string[] = []
   const logger = createLogger({ clock, write: line => lines.push(line), format: 'plain', levels: new Map() })
+  const metrics = createMetrics()
   const files = { 'server.tls': true, 'server.cert-file': certificateFile, 'server.key-file': keyFile }
   const found = (await openServerCertificate('server', {
     settings: testSettings({ ...files, ...more }),
     clock,
     logger,
+    metrics,
   }))!
   t.after(() => found.close())
   const of = (level: string) => lines.filter(line => line.includes(` ${level} `))
@@ -45,7 +48,7 @@ async function open(
     await simulated.advance(LOOK_MS)
     await eventually('the next look is planned', () => planned > before)
   }
-  return { found, look, of }
+  return { found, look, of, metrics, simulated }
 }
 
 /** The error message that ends the start. */
@@ -134,7 +137,7 @@ test('without TLS no file is read', async () => {
   const clock = new SimulatedClock()
   const logger = createLogger({ clock, write: () => {}, format: 'plain', levels: new Map() })
   const settings = testSettings({ 'server.cert-file': '/nowhere' })
-  assert.equal(await openServerCertificate('server', { settings, clock, logger }), null)
+  assert.equal(await openServerCertificate('server', { settings, clock, logger, metrics: createMetrics() }), null)
 })
 
 test('changed files replace the pair in use, even behind a link that is replaced', {
@@ -171,11 +174,56 @@ test('a certificate that is not valid at the time is a warning when it is taken 
   assert.deepEqual((await open(t, first)).of('WARN'), [])
   const { look, of } = await open(t, first, {}, Date.now() + 3 * 24 * 3_600_000)
   assert.equal(of('WARN').length, 1)
-  assert.match(of('WARN')[0]!, /clients refuse the certificate, because it is not valid at this time .*validTo=/)
+  assert.match(
+    of('WARN')[0]!,
+    /clients refuse the certificate, because it is not valid at this time .*validTo=.* daysSinceItExpired=1\b/,
+  )
   await copyFile(second.keyFile, first.keyFile)
   await copyFile(second.certificateFile, first.certificateFile)
   await look()
   assert.equal(of('WARN').length, 2)
+})
+
+test('a key that every user of the machine can read is a warning', { skip: noOpenssl }, async t => {
+  const certificate = await makeCertificate(t)
+  await chmod(certificate.keyFile, 0o640)
+  assert.deepEqual((await open(t, certificate)).of('WARN'), [])
+  await chmod(certificate.keyFile, 0o644)
+  const { of } = await open(t, certificate)
+  assert.equal(of('WARN').length, 1)
+  assert.match(of('WARN')[0]!, /every user of this machine can read the private key.*keyFile=.*key\.pem/)
+})
+
+test('a metric counts the seconds until the certificate expires, below zero afterwards', {
+  skip: noOpenssl,
+}, async t => {
+  const { metrics, simulated } = await open(t, await makeCertificate(t))
+  const read = () => metrics.read('svc.tls.certificate_expiry_seconds', { port: 'server' })
+  const twoDays = 2 * 24 * 3600
+  assert.ok(read() > twoDays - 60 && read() <= twoDays, String(read()))
+  await simulated.advance((twoDays + 60) * 1000)
+  assert.ok(read() < 0, String(read()))
+})
+
+test('the pair of the Kafka port is read if any of its listeners uses TLS, and not without one', {
+  skip: noOpenssl,
+}, async t => {
+  const { certificateFile, keyFile } = await makeCertificate(t)
+  const files = { 'broker.cert-file': certificateFile, 'broker.key-file': keyFile }
+  const logger = createLogger({ clock: systemClock, write: () => {}, format: 'plain', levels: new Map() })
+  const subjectOf = async (more: Partial<Values>) => {
+    const settings = testSettings({ ...files, ...more })
+    const rooms = { settings, clock: systemClock, logger, metrics: createMetrics() }
+    const found = await openServerCertificate('broker', rooms)
+    found?.close()
+    return found?.state.subject
+  }
+  const own = { name: 'TLS', host: null, port: 0, advertisedHost: null, advertisedPort: null }
+  assert.equal(await subjectOf({}), undefined)
+  assert.equal(await subjectOf({ 'broker.tls': true }), 'CN=localhost')
+  assert.equal(await subjectOf({ 'broker.listeners': [{ ...own, security: 'sasl-tls' }] }), 'CN=localhost')
+  assert.equal(await subjectOf({ 'broker.listeners': [{ ...own, security: 'sasl-plaintext' }] }), undefined)
+  assert.equal(await subjectOf({ 'broker.tls': true, 'broker.enabled': false }), undefined)
 })
 
 test('bad files leave the pair in use, with one ERROR line and a failure for health, until they are good', {
@@ -201,4 +249,25 @@ test('bad files leave the pair in use, with one ERROR line and a failure for hea
   await look()
   assert.equal(found.state.failure, null)
   assert.deepEqual(found.secureOptions.cert, await readFile(second.certificateFile))
+})
+
+test('a new pair is in use only after those who must know it first', { skip: noOpenssl }, async t => {
+  const [first, second] = [await makeCertificate(t), await makeCertificate(t)]
+  const { found, look } = await open(t, first)
+  const before = found.leaf.fingerprint256
+  const asked = Promise.withResolvers<string>()
+  const ready = Promise.withResolvers<void>()
+  found.beforeUse(async ({ fingerprint256 }) => {
+    asked.resolve(fingerprint256)
+    await ready.promise
+  })
+  await copyFile(second.keyFile, first.keyFile)
+  await copyFile(second.certificateFile, first.certificateFile)
+  const looked = look()
+  const { fingerprint256: after } = new X509Certificate(await readFile(second.certificateFile))
+  assert.equal(await asked.promise, after)
+  assert.equal(found.leaf.fingerprint256, before)
+  ready.resolve()
+  await looked
+  assert.equal(found.leaf.fingerprint256, after)
 })

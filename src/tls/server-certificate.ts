@@ -1,20 +1,22 @@
-// Reads and checks the certificate and the key of a port, from the PEM files of the settings. An error is one
-// sentence that names the setting. While the broker runs, changed files replace the pair in use. It opens no port:
-// each TLS port has its own settings, under the same names, and gets its options from here.
+// Reads and checks the certificate and the key of a port, and the authorities of its clients, from the PEM files of the
+// settings. An error is one sentence that names the setting. While the broker runs, changed files replace the ones in
+// use. It opens no port: each TLS port has its own settings, under the same names, and gets its options from here.
 //
 // The files are read again and again, because a file watcher does not see a replaced symbolic link, as Kubernetes
 // makes it, or a change over a network (docs/decisions/0047). An error is logged only if two reads in a row find it,
 // because tools write the certificate and the key one after the other.
 
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { constants, createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { readFile, stat } from 'node:fs/promises'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Clock, Timer } from '../base/clock.ts'
+import { kafkaEndpoints, usesTls } from '../settings/endpoints.ts'
 import { fullKey, type Settings, SettingsError } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 
-/** The port, as the start of its settings: `svc.server.tls`, `svc.server.cert-file` … */
-export type TlsPort = 'server'
+/** The port, as the start of its settings: `svc.server.cert-file`, `svc.broker.cert-file` … */
+export type TlsPort = 'server' | 'broker'
 
 /** For health: the certificate that clients see, and the latest failure to replace it. */
 export interface CertificateState {
@@ -27,11 +29,21 @@ export interface CertificateState {
 }
 
 export interface ServerCertificate {
-  /** Options for tls.createServer and server.setSecureContext: TLS 1.2 and 1.3 with the pair in use. */
+  /**
+   * Options for tls.createServer and server.setSecureContext: TLS 1.2 and 1.3 with the pair in use, and the
+   * authorities of clients if the port demands client certificates.
+   */
   readonly secureOptions: SecureContextOptions
+  /** The port's own certificate, without its chain. */
+  readonly leaf: X509Certificate
   readonly state: CertificateState
   /** Calls `changed` with the options of each new pair that replaces the one in use. */
   watch(changed: (secureOptions: SecureContextOptions) => void): void
+  /**
+   * Calls `prepare` with the certificate of each new pair before the pair is in use, and uses it when the promise
+   * resolves. `prepare` must not reject.
+   */
+  beforeUse(prepare: (leaf: X509Certificate) => Promise<void>): void
   close(): void
 }
 
@@ -39,17 +51,45 @@ export interface CertificateRooms {
   readonly settings: Settings
   readonly clock: Clock
   readonly logger: Logger
+  readonly metrics: Pick<Metrics, 'sample'>
 }
 
 /** The time between two reads of the files. After two reads a new pair is in use, or its failure is in the log. */
 export const LOOK_MS = 5_000
 
+const DAY_MS = 24 * 3_600_000
+
+/** The bit of a file's mode that lets every user read it. */
+const READ_BY_OTHERS = 0o004
+
 /** The largest file in bytes. No chain of certificates is nearly as long. */
 const MOST_BYTES = 1024 * 1024
+
+/**
+ * The suites in the order of preference. Those of TLS 1.2 have forward secrecy and authenticated encryption (RFC 9325,
+ * 4.2). AES-128 comes first, because it costs the least on processors with AES instructions.
+ */
+const CIPHERS = [
+  'TLS_AES_128_GCM_SHA256',
+  'TLS_AES_256_GCM_SHA384',
+  'TLS_CHACHA20_POLY1305_SHA256',
+  'ECDHE-ECDSA-AES128-GCM-SHA256',
+  'ECDHE-RSA-AES128-GCM-SHA256',
+  'ECDHE-ECDSA-AES256-GCM-SHA384',
+  'ECDHE-RSA-AES256-GCM-SHA384',
+  'ECDHE-ECDSA-CHACHA20-POLY1305',
+  'ECDHE-RSA-CHACHA20-POLY1305',
+].join(':')
+
+const { SSL_OP_NO_RENEGOTIATION, SSL_OP_NO_COMPRESSION, SSL_OP_NO_TICKET } = constants
 
 interface Files {
   readonly cert: Buffer
   readonly key: Buffer
+  /** The certificates of the authorities of clients; null if the port demands no client certificates. */
+  readonly trust: Buffer | null
+  /** True if every user of the machine can read the key. */
+  readonly isKeyOpen: boolean
 }
 
 interface Pair {
@@ -63,30 +103,41 @@ interface Pair {
  */
 export async function openServerCertificate(
   port: TlsPort,
-  { settings, clock, logger }: CertificateRooms,
+  { settings, clock, logger, metrics }: CertificateRooms,
 ): Promise<ServerCertificate | null> {
-  if (!settings.get(`${port}.tls`)) return null
+  if (!isInUse(settings, port)) return null
   const log = logger.named('tls')
-  const read = async (): Promise<Files> => ({
-    cert: await readPem(settings, `${port}.cert-file`),
-    key: await readPem(settings, `${port}.key-file`),
-  })
+  const read = () => readFiles(settings, port)
   let files = await read()
   let pair = checkPair(settings, port, files)
   const warnOfTime = () => {
     const { validFromDate, validToDate } = pair.leaf
     const nowMs = clock.now()
     if (nowMs >= validFromDate.getTime() && nowMs < validToDate.getTime()) return
+    const days = Math.floor(Math.abs(nowMs - validToDate.getTime()) / DAY_MS)
     log.warn('clients refuse the certificate, because it is not valid at this time', {
       port,
       validFrom: pair.leaf.validFrom,
       ...shown(pair.leaf),
+      ...(nowMs >= validToDate.getTime() && { daysSinceItExpired: days }),
     })
   }
-  warnOfTime()
+  const warn = () => {
+    warnOfTime()
+    if (files.isKeyOpen)
+      log.warn('every user of this machine can read the private key: take away the right of others (chmod o-r)', {
+        port,
+        keyFile: settings.get(`${port}.key-file`),
+      })
+  }
+  warn()
+  metrics.sample('svc.tls.certificate_expiry_seconds', { port }, () => {
+    return (pair.leaf.validToDate.getTime() - clock.now()) / 1000
+  })
   /** The error that the last read found, and whether it was logged. */
   let objection: string | null = null
   let isSaid = false
+  const preparing: ((leaf: X509Certificate) => Promise<void>)[] = []
   const changes: ((secureOptions: SecureContextOptions) => void)[] = []
   let timer: Timer | null = null
   let isClosed = false
@@ -95,13 +146,18 @@ export async function openServerCertificate(
     try {
       const found = await read()
       if (isClosed) return
-      const isSame = found.cert.equals(files.cert) && found.key.equals(files.key)
-      if (!isSame) {
-        pair = checkPair(settings, port, found)
+      if (!isSame(found, files)) {
+        const before = files
+        const next = checkPair(settings, port, found)
+        for (const prepare of preparing) await prepare(next.leaf)
+        if (isClosed) return
+        pair = next
         files = found
         for (const changed of changes) changed(pair.secureOptions)
-        log.info('the certificate was replaced', { port, ...shown(pair.leaf) })
-        warnOfTime()
+        const isPairSame = found.cert.equals(before.cert) && found.key.equals(before.key)
+        if (isPairSame) log.info('the authorities of client certificates were replaced', { port })
+        else log.info('the certificate was replaced', { port, ...shown(pair.leaf) })
+        warn()
       }
       objection = null
       isSaid = false
@@ -128,11 +184,15 @@ export async function openServerCertificate(
     get secureOptions() {
       return pair.secureOptions
     },
+    get leaf() {
+      return pair.leaf
+    },
     get state() {
       const { subject, validFromDate: validFrom, validToDate: validTo } = pair.leaf
       return { port, subject, validFrom, validTo, failure: isSaid ? objection : null }
     },
     watch: changed => void changes.push(changed),
+    beforeUse: prepare => void preparing.push(prepare),
     close() {
       isClosed = true
       timer?.cancel()
@@ -140,20 +200,46 @@ export async function openServerCertificate(
   }
 }
 
-type FileKey = `${TlsPort}.${'cert-file' | 'key-file'}`
+/** Returns whether a client of this port can speak TLS. */
+function isInUse(settings: Settings, port: TlsPort): boolean {
+  if (port === 'server') return settings.get('server.tls')
+  return settings.get('broker.enabled') && kafkaEndpoints(settings).some(({ security }) => usesTls(security))
+}
+
+/** Returns whether clients of the port need a certificate (mTLS). */
+function demandsClients(settings: Settings, port: TlsPort): boolean {
+  return port === 'broker' && settings.get('broker.client-auth-required')
+}
+
+function isSame(one: Files, other: Files): boolean {
+  const isTrustSame = one.trust === null || other.trust === null || one.trust.equals(other.trust)
+  return one.cert.equals(other.cert) && one.key.equals(other.key) && isTrustSame
+}
+
+type FileKey = `${TlsPort}.${'cert-file' | 'key-file'}` | 'broker.trust-cert-file'
+
+async function readFiles(settings: Settings, port: TlsPort): Promise<Files> {
+  const { pem: cert } = await readPem(settings, `${port}.cert-file`)
+  const { pem: key, mode } = await readPem(settings, `${port}.key-file`)
+  const trust = demandsClients(settings, port) ? (await readPem(settings, 'broker.trust-cert-file')).pem : null
+  return { cert, key, trust, isKeyOpen: (mode & READ_BY_OTHERS) !== 0 }
+}
 
 /** Returns the setting, the origin of its value and the file, for an error message. */
 function of(settings: Settings, key: FileKey): string {
   return `${fullKey(key)} (${settings.origin(key)}): ${settings.get(key)}`
 }
 
-async function readPem(settings: Settings, key: FileKey): Promise<Buffer> {
+async function readPem(
+  settings: Settings,
+  key: FileKey,
+): Promise<{ readonly pem: Buffer /** The rights, as of stat. */; readonly mode: number }> {
   const path = settings.get(key)!
   try {
     const found = await stat(path)
     if (!found.isFile()) throw new SettingsError(`${of(settings, key)} is not a regular file`)
     if (found.size > MOST_BYTES) throw new SettingsError(`${of(settings, key)} has more than ${MOST_BYTES} bytes`)
-    return await readFile(path)
+    return { pem: await readFile(path), mode: found.mode }
   } catch (error) {
     if (error instanceof SettingsError) throw error
     throw new SettingsError(`${of(settings, key)} cannot be read: ${reasonOf(error)}`, { cause: error })
@@ -174,7 +260,7 @@ function reasonOf(error: unknown): string {
  * Returns the checked pair. Throws SettingsError unless the certificate and the key belong together and OpenSSL
  * accepts them.
  */
-function checkPair(settings: Settings, port: TlsPort, { cert, key }: Files): Pair {
+function checkPair(settings: Settings, port: TlsPort, { cert, key, trust }: Files): Pair {
   const leaf = readCertificate(settings, port, cert)
   const privateKey = readKey(settings, port, key)
   if (!leaf.checkPrivateKey(privateKey)) {
@@ -184,7 +270,19 @@ function checkPair(settings: Settings, port: TlsPort, { cert, key }: Files): Pai
     )
   }
   const passphrase = settings.get(`${port}.key-password`) ?? undefined
-  const secureOptions = { cert, key, passphrase, minVersion: 'TLSv1.2', maxVersion: 'TLSv1.3' } as const
+  if (trust !== null) checkAuthorities(settings, trust)
+  const secureOptions = {
+    cert,
+    key,
+    passphrase,
+    minVersion: 'TLSv1.2',
+    maxVersion: 'TLSv1.3',
+    ciphers: CIPHERS,
+    honorCipherOrder: true,
+    // A session that is resumed skips the check of the client's certificate, so mTLS has no tickets to resume one.
+    secureOptions: SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | (trust === null ? 0 : SSL_OP_NO_TICKET),
+    ...(trust !== null && { ca: trust }),
+  } as const
   try {
     createSecureContext(secureOptions)
   } catch (error) {
@@ -209,6 +307,24 @@ function readCertificate(settings: Settings, port: TlsPort, cert: Buffer): X509C
     throw none(error)
   }
 }
+
+/** Throws SettingsError unless every certificate of the trust file can be read, and there is one. */
+function checkAuthorities(settings: Settings, trust: Buffer): void {
+  const file = of(settings, 'broker.trust-cert-file')
+  const found = trust.toString('latin1').match(PEM_CERTIFICATE) ?? []
+  if (found.length === 0) throw new SettingsError(`${file} holds no PEM certificate`)
+  for (const [at, pem] of found.entries()) {
+    try {
+      new X509Certificate(pem)
+    } catch (cause) {
+      const message = `${file} cannot be used: certificate ${at + 1} of ${found.length} cannot be read`
+      throw new SettingsError(message, { cause })
+    }
+  }
+}
+
+/** Matches each certificate of a file. One that has no end line is matched up to the end of the file. */
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]*?(?:-----END CERTIFICATE-----|$)/g
 
 function readKey(settings: Settings, port: TlsPort, key: Buffer): KeyObject {
   const passphrase = settings.get(`${port}.key-password`)

@@ -3,11 +3,18 @@
 // bytes give different results.
 
 import assert from 'node:assert/strict'
+import { unframe } from '../../src/auth/sasl/gssapi/initial-token.ts'
+import { KeytabError, readKeytab } from '../../src/auth/sasl/gssapi/keytab.ts'
+import { readApReq, readAuthenticator, readTicket } from '../../src/auth/sasl/gssapi/messages.ts'
+import { Refused } from '../../src/auth/sasl/gssapi/refused.ts'
+import { unwrap } from '../../src/auth/sasl/gssapi/wrap.ts'
+import { readFirstMessage } from '../../src/auth/sasl/oauthbearer-message.ts'
 import { crc32c } from '../../src/base/crc32c.ts'
+import { seededRandom } from '../../src/base/random.ts'
 import { assignedPartitions, subscribedTopics } from '../../src/coordinator/classic/consumer-metadata.ts'
 import { decodeHead, encodeHead } from '../../src/coordinator/classic/head-record.ts'
 import { decodeOffset, encodeOffset } from '../../src/coordinator/offsets/offset-record.ts'
-import { FrameSplitter } from '../../src/kafka/connection/frame.ts'
+import { FrameSplitter, requestFrames } from '../../src/kafka/connection/frame.ts'
 import { decodeMessage, decodeRequest, encodeMessage, encodeRequest } from '../../src/protocol/codec.ts'
 import { headerLookup, readRequestHeader } from '../../src/protocol/header.ts'
 import { interpretBytes } from '../../src/protocol/interpret.ts'
@@ -35,6 +42,7 @@ import {
 import { recover } from '../../src/store/embedded/recovery.ts'
 import { type AnyReply, MalformedReply, ReplyReader } from '../../src/store/redis/client/reply-reader.ts'
 import { capturedFrames, goldenFrames, joinFrames } from '../corpus.ts'
+import { makeToken, makeWrap, writeKeytab } from '../kerberos-client.ts'
 
 export interface Target {
   readonly name: string
@@ -71,7 +79,7 @@ function split(chunks: readonly Buffer[]) {
   const frames: string[] = []
   let fault: string | null = null
   let held = 0
-  const splitter = new FrameSplitter(LARGEST_FRAME, {
+  const splitter = new FrameSplitter(() => requestFrames(LARGEST_FRAME), {
     frame(bytes) {
       held -= bytes.byteLength
       return frames.push(bytes.toString('hex')) > 0
@@ -334,4 +342,59 @@ const replies: Target = {
   },
 }
 
-export const targets: readonly Target[] = [frames, requests, batches, groups, settings, recovery, replies]
+// ------------------------------------------------------------------------------------------------------------ logins
+
+/** Each message is read or refused, and the parts of one that is read form a message that is read alike. */
+const oauthbearer: Target = {
+  name: 'oauthbearer',
+  seeds: () =>
+    ['n,,^Aauth=Bearer a.b.c^A^A', 'n,a=ada=2C=3D,^Aauth=bearer  a-_.B.1^Ak=v=w^Atrace=1\t^A^A'].map(text =>
+      Buffer.from(text.replaceAll('^A', '\u0001')),
+    ),
+  run(input) {
+    const message = readFirstMessage(input)
+    if (message.kind === 'bad') return
+    const { token, authzid } = message
+    const header = authzid === null ? 'n,,' : `n,a=${authzid.replaceAll('=', '=3D').replaceAll(',', '=2C')},`
+    const again = readFirstMessage(Buffer.from(`${header}\u0001auth=Bearer ${token}\u0001\u0001`))
+    assert.deepEqual(again, message)
+  },
+}
+
+// ------------------------------------------------------------------------------------------------------------ Kerberos
+
+const random = seededRandom(1)
+const serviceKey = { principal: 'kafka/broker.test@KETCH.TEST', kvno: 3, enctype: 18, bytes: random.bytes(32) }
+const kerberosClient = makeToken({ serviceKey, random, atMs: 1_700_000_000_000, ticketData: [1], subkeyEnctype: 20 })
+
+const kerberos: Target = {
+  name: 'kerberos',
+  seeds: () => [
+    kerberosClient.token,
+    kerberosClient.parts.ticket,
+    kerberosClient.parts.authenticator,
+    makeWrap(kerberosClient, Buffer.from([1, 0, 0, 0]), random),
+    makeWrap(kerberosClient, Buffer.from([1, 0, 0, 0]), random, { sealed: true, rotation: 28 }),
+    writeKeytab([serviceKey]),
+  ],
+  run(input) {
+    const isRefusal = (error: unknown) => error instanceof Refused || error instanceof KeytabError
+    refusable(isRefusal, () => readApReq(unframe(input)))
+    refusable(isRefusal, () => readTicket(input))
+    refusable(isRefusal, () => readAuthenticator(input))
+    refusable(isRefusal, () => unwrap(kerberosClient.key, kerberosClient.sequence, input))
+    refusable(isRefusal, () => readKeytab(input))
+  },
+}
+
+export const targets: readonly Target[] = [
+  frames,
+  requests,
+  batches,
+  groups,
+  settings,
+  recovery,
+  replies,
+  oauthbearer,
+  kerberos,
+]

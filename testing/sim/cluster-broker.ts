@@ -109,7 +109,7 @@ export class ClusterBroker {
         logs.regain(cluster.epochOf)
       },
     })
-    await cluster.announce([{ name: 'plain', host: `broker-${id}`, port: 9092 }])
+    await cluster.announce([{ name: 'plain', host: `broker-${id}`, port: 9092, security: 'plaintext' }])
     await reassign()
     this.rooms = { store, cluster, catalogue, logs, groups, producerIds: openProducerIds(store, { clock, random }) }
     this.#handOver = async () => {

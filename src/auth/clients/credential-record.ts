@@ -5,7 +5,7 @@
 //   mechanism      SCRAM-SHA-256 or PLAIN
 //   password_hash  SCRAM: StoredKey. PLAIN: the salted password's hash, PBKDF2WithHmacSHA256 of 256 bits. Base64
 //   server_key     SCRAM only: ServerKey, Base64 (RFC 5802, section 3)
-//   salt           128 bits, Base64
+//   salt           Base64; 128 bits, unless a client chose another salt (KIP-554)
 //   iterations     in digits
 //   tenant_id      left out for a user without a tenant
 //
@@ -20,8 +20,10 @@ import { type Row, UnreadableDocument } from '../../store/store.ts'
 
 export const KIND: DocumentKind = 'credential'
 
-const SALT_BYTES = 16
-const HASH_BYTES = 32
+/** The bytes of a salt that the broker chooses. */
+export const SALT_BYTES = 16
+/** The bytes of every hash here, and of the salted password: those of SHA-256. */
+export const HASH_BYTES = 32
 
 export interface Credential {
   readonly mechanism: Mechanism
@@ -35,21 +37,33 @@ export interface Credential {
 
 const derive = promisify(pbkdf2)
 
-/** Makes the credential to store for a password, with a new salt. The iterations take one thread of Node's pool. */
+/**
+ * Makes the credential to store for a password, with a new salt. The password's UTF-8 bytes are hashed as they are,
+ * because Kafka's Java client and librdkafka do the same. The iterations take one thread of Node's pool.
+ */
 export async function makeCredential(
   { mechanism, iterations, tenantId }: Pick<Credential, 'mechanism' | 'iterations' | 'tenantId'>,
   password: string,
   random: Random,
 ): Promise<Credential> {
   const salt = random.bytes(SALT_BYTES)
-  const salted = await derive(password, salt, iterations, HASH_BYTES, 'sha256')
+  const salted = await saltPassword(password, salt, iterations)
   const common = { mechanism, salt: salt.toString('base64'), iterations, tenantId }
   if (mechanism === 'PLAIN') return { ...common, passwordHash: salted.toString('base64'), serverKey: null }
-  const clientKey = createHmac('sha256', salted).update('Client Key').digest()
+  return { ...common, ...scramKeysOf(salted) }
+}
+
+/** Resolves with the hash of a password that a PLAIN credential stores. Takes one thread of Node's pool. */
+export async function saltPassword(password: string, salt: Uint8Array, iterations: number): Promise<Buffer> {
+  return await derive(password, salt, iterations, HASH_BYTES, 'sha256')
+}
+
+/** Returns the StoredKey and the ServerKey of a salted password (RFC 5802, section 3). */
+export function scramKeysOf(saltedPassword: Uint8Array): Pick<Credential, 'passwordHash' | 'serverKey'> {
+  const clientKey = createHmac('sha256', saltedPassword).update('Client Key').digest()
   return {
-    ...common,
     passwordHash: createHash('sha256').update(clientKey).digest('base64'),
-    serverKey: createHmac('sha256', salted).update('Server Key').digest('base64'),
+    serverKey: createHmac('sha256', saltedPassword).update('Server Key').digest('base64'),
   }
 }
 
@@ -77,11 +91,11 @@ export function credentialOf(username: string, fields: ReadonlyMap<string, Uint8
   const wrong =
     mechanism === undefined
       ? 'mechanism'
-      : passwordHash === null
+      : !isHash(passwordHash)
         ? 'password_hash'
-        : mechanism === 'SCRAM-SHA-256' && serverKey === null
+        : mechanism === 'SCRAM-SHA-256' && !isHash(serverKey)
           ? 'server_key'
-          : salt === null
+          : !isBase64(salt)
             ? 'salt'
             : !(iterations >= ITERATIONS.min && iterations <= ITERATIONS.max && Number.isInteger(iterations))
               ? 'iterations'
@@ -92,4 +106,12 @@ export function credentialOf(username: string, fields: ReadonlyMap<string, Uint8
   }
   const tenantId = read('tenant_id') || null
   return { mechanism: mechanism!, passwordHash: passwordHash!, serverKey, salt: salt!, iterations, tenantId }
+}
+
+function isHash(text: string | null): boolean {
+  return isBase64(text) && Buffer.from(text!, 'base64').length === HASH_BYTES
+}
+
+function isBase64(text: string | null): boolean {
+  return text !== null && text !== '' && Buffer.from(text, 'base64').toString('base64') === text
 }

@@ -2,6 +2,7 @@
 // another system, so every one is checked before use.
 
 import type { Settings } from '../../settings/settings.ts'
+import { claimOf, isName, MOST_STRINGS, NAME_CHARACTERS, stringsOf } from '../claims.ts'
 import type { Role } from './identity.ts'
 
 export interface ConsoleClaims {
@@ -20,53 +21,24 @@ interface RefusedClaims {
   readonly why: string
 }
 
-const NAME_CHARACTERS = 256
-const MOST_GROUPS = 1_000
-
 export function readConsoleClaims(
   claims: Readonly<Record<string, unknown>>,
   settings: Settings,
 ): ConsoleClaims | RefusedClaims {
   const nameClaim = settings.get('admin.oauth.username-claim')
-  const username = own(claims, nameClaim)
+  const username = claimOf(claims, nameClaim)
   if (!isName(username)) {
     const takes = `takes 1 to ${NAME_CHARACTERS} characters without : and what cannot be seen`
     return { kind: 'unusable', why: `the claim ${nameClaim} ${takes}` }
   }
   const groupsClaim = settings.get('admin.oauth.roles.claim')
-  const groups = groupsOf(own(claims, groupsClaim))
+  const groups = stringsOf(claimOf(claims, groupsClaim))
   if (groups === null) {
-    const takes = `takes a string or an array of at most ${MOST_GROUPS} strings`
+    const takes = `takes a string or an array of at most ${MOST_STRINGS} strings`
     return { kind: 'unusable', why: `the claim ${groupsClaim} ${takes}` }
   }
   const isIn = (group: string | null) => group !== null && groups.includes(group)
   if (isIn(settings.get('admin.oauth.roles.admin-group'))) return { kind: 'claims', username, role: 'ADMIN' }
   if (isIn(settings.get('admin.oauth.roles.viewer-group'))) return { kind: 'claims', username, role: 'VIEWER' }
   return { kind: 'no-role', why: `the claim ${groupsClaim} holds neither the group of admins nor that of viewers` }
-}
-
-function own(claims: Readonly<Record<string, unknown>>, name: string): unknown {
-  return Object.hasOwn(claims, name) ? claims[name] : undefined
-}
-
-/**
- * Returns whether the value can be a user name. A name must not look like `group:<name>`, nor, through invisible
- * characters, like another name. It must not forge a log line, and it must fit into one.
- */
-function isName(value: unknown): value is string {
-  return (
-    typeof value === 'string' &&
-    value.trim() !== '' &&
-    [...value].length <= NAME_CHARACTERS &&
-    value.isWellFormed() &&
-    !/[:\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u.test(value)
-  )
-}
-
-function groupsOf(value: unknown): readonly string[] | null {
-  if (value === undefined || value === null) return []
-  if (typeof value === 'string') return [value]
-  return Array.isArray(value) && value.length <= MOST_GROUPS && value.every(each => typeof each === 'string')
-    ? value
-    : null
 }

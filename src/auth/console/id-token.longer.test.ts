@@ -1,20 +1,21 @@
 import assert from 'node:assert/strict'
-import { constants, KeyObject, sign } from 'node:crypto'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
 import { base64url, type CryptoKey, exportSPKI, importJWK, SignJWT, UnsecuredJWT } from 'jose'
 import {
   type Claims,
+  encoded,
   makeKey,
   type ProviderKey,
+  signAsTold,
   startProvider,
   type TestProvider,
 } from '../../../testing/identity-provider.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { createKeySet } from '../key-set.ts'
 import { createProviderFetch, ProviderUnavailable } from '../provider-fetch.ts'
-import { type ExpectedToken, verifyIdToken } from './id-token.ts'
+import { type ExpectedIdToken, verifyIdToken } from './id-token.ts'
 
 const NONCE = 'the nonce of this login'
 
@@ -30,7 +31,7 @@ describe('id_tokens', () => {
     provider.keys = [key.jwk, rsa.jwk]
     const clock = new SimulatedClock()
     const keys = createKeySet(`${provider.issuer}/keys`, createProviderFetch(provider.issuer, clock), clock)
-    const expected: ExpectedToken = {
+    const expected: ExpectedIdToken = {
       issuer: provider.issuer,
       audience: 'ketch',
       clientId: 'ketch',
@@ -38,7 +39,7 @@ describe('id_tokens', () => {
       skewMs: 30_000,
     }
     const claims = (changes: Claims = {}) => provider.claims(NONCE, clock.now(), changes)
-    const verify = (token: string, changes: Partial<ExpectedToken> = {}) =>
+    const verify = (token: string, changes: Partial<ExpectedIdToken> = {}) =>
       verifyIdToken(token, { ...expected, ...changes }, keys, clock)
     const outcome = async (changes: Claims, header = {}) => {
       const verified = await verify(await provider.sign(claims(changes), header))
@@ -138,12 +139,12 @@ describe('id_tokens', () => {
 
   test('the algorithm of the token must be that of the key, even if the signature is valid', async t => {
     const { provider, claims, verify } = await setUp(t)
-    assert.equal((await verify(signed(rsa, { alg: 'RS256' }, claims()))).kind, 'good')
-    assert.equal((await verify(signed(key, { alg: 'ES256' }, claims()))).kind, 'good')
+    assert.equal((await verify(signAsTold(rsa, { alg: 'RS256' }, claims()))).kind, 'good')
+    assert.equal((await verify(signAsTold(key, { alg: 'ES256' }, claims()))).kind, 'good')
     for (const alg of ['RS384', 'RS512', 'PS256', 'PS384', 'ES256'])
-      assert.equal((await verify(signed(rsa, { alg }, claims()))).kind, 'bad', alg)
+      assert.equal((await verify(signAsTold(rsa, { alg }, claims()))).kind, 'bad', alg)
     for (const alg of ['ES384', 'ES512', 'RS256'])
-      assert.equal((await verify(signed(key, { alg }, claims()))).kind, 'bad', alg)
+      assert.equal((await verify(signAsTold(key, { alg }, claims()))).kind, 'bad', alg)
     assert.equal(provider.requests.filter(request => request === 'GET /keys').length, 1)
   })
 
@@ -174,7 +175,7 @@ describe('id_tokens', () => {
   test('a token with `crit` in its header is bad, even if the signature is valid', async t => {
     const { claims, verify } = await setUp(t)
     for (const critical of [{ crit: ['exp'], exp: now() + 9 }, { crit: [] }, { crit: 'exp' }])
-      assert.equal((await verify(signed(key, { alg: 'ES256', ...critical }, claims()))).kind, 'bad')
+      assert.equal((await verify(signAsTold(key, { alg: 'ES256', ...critical }, claims()))).kind, 'bad')
   })
 
   test('10,000 tokens with made-up key names cause at most one more fetch of the keys', async t => {
@@ -319,25 +320,6 @@ describe('id_tokens', () => {
     )
   })
 })
-
-/**
- * Returns a token with a valid signature for its header, as far as the key allows. jose does not sign tokens that it
- * would refuse itself.
- */
-function signed({ kid, privateKey }: ProviderKey, header: Claims & { readonly alg: string }, claims: Claims): string {
-  const input = `${encoded({ kid, ...header })}.${encoded(claims)}`
-  const signature = sign(`sha${header.alg.slice(2)}`, Buffer.from(input), {
-    key: KeyObject.from(privateKey),
-    padding: header.alg.startsWith('PS') ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING,
-    saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
-    dsaEncoding: 'ieee-p1363',
-  })
-  return `${input}.${base64url.encode(signature)}`
-}
-
-function encoded(value: unknown): string {
-  return base64url.encode(JSON.stringify(value))
-}
 
 type Response = Parameters<Parameters<TestProvider['instead']['set']>[1]>[0]
 

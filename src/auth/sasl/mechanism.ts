@@ -44,7 +44,8 @@ export type Step =
 export interface SaslExchange {
   /**
    * Takes the next token of the client. It is called again only after it has resolved with `continue`. Throws what
-   * the store throws, or ProviderUnavailable, if nothing can be decided now. Never throws because of the token.
+   * the store throws, ProviderUnavailable, or AuthenticationBusy, if nothing can be decided now. Never throws because
+   * of the token.
    */
   step(token: Uint8Array): Step | Promise<Step>
 }
@@ -53,4 +54,12 @@ export interface SaslMechanism {
   /** The registered name of the mechanism, such as `SCRAM-SHA-256`. */
   readonly name: string
   begin(channel: Channel): SaslExchange
+}
+
+/**
+ * Other passwords have to be checked first, and this one would wait for too long. The broker has not decided whether
+ * the client is allowed: a later attempt may succeed.
+ */
+export class AuthenticationBusy extends Error {
+  override readonly name = 'AuthenticationBusy'
 }

@@ -23,7 +23,7 @@ async function open(t: TestContext) {
 test('a credential is stored, shown without its secrets, changed and removed', async t => {
   const { ask, store, broker } = await open(t)
   const ada = { username: 'ada', mechanism: 'SCRAM-SHA-256', iterations: 10_000, tenant_id: null }
-  const notice = 'No broker asks Kafka clients for credentials, because this version does not have SASL.'
+  const notice = 'No broker asks Kafka clients for credentials, because svc.broker.sasl.enabled is false.'
   assert.deepEqual(await store({}), { ...ada, notice })
   assert.deepEqual(await store({ tenant_id: 'acme' }, 200), { ...ada, tenant_id: 'acme', notice })
   await store({ username: 'bob', mechanism: 'PLAIN', iterations: 4_096 })
@@ -51,7 +51,19 @@ test('a credential is stored, shown without its secrets, changed and removed', a
 
 test('a credential is refused for a wrong name, password, number of iterations or field', async t => {
   const { ask, store } = await open(t)
-  for (const username of ['a:b', '', ' a', 'a\u0000', 'x'.repeat(129), '\u202eabc', '.', '..'])
+  for (const username of [
+    'a:b',
+    '',
+    ' a',
+    'a\u0000',
+    'x'.repeat(129),
+    '\u202eabc',
+    '.',
+    '..',
+    'ａ',
+    'a\u1806',
+    '\u05d0a',
+  ])
     await store({ username }, 400)
   assert.match((await store({ username: 'group:a' }, 400)).detail, /holds ':'/)
   for (const iterations of [4_095, 1_000_001, 1e9, 5_000.5, '5000']) await store({ iterations }, 400)

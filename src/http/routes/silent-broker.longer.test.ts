@@ -40,7 +40,7 @@ test('while a broker does not answer, the others answer what they know and name 
     lost: error => assert.fail(error),
   })
   t.after(() => silent.close())
-  await silent.announce([{ name: 'PLAINTEXT', host: '127.0.0.1', port: await freePort() }])
+  await silent.announce([{ name: 'PLAINTEXT', host: '127.0.0.1', port: await freePort(), security: 'plaintext' }])
   await brokers.agreed([one], [1, 2])
 
   const { coordinators } = await wire.send(findCoordinator, 4, { coordinatorKeys: names })

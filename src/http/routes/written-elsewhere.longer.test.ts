@@ -8,6 +8,8 @@ import { noRedis, startRedis } from '../../../testing/redis.ts'
 
 const skip = noRedis
 
+const HASH = Buffer.alloc(32).toString('base64')
+
 interface Problem {
   readonly code: string
   readonly detail: string
@@ -60,7 +62,7 @@ test('a credential in another form is refused with the user and the defect, and 
   const stored = { username: 'ada', password: 'correct horse', iterations: 4_096 }
   await ask('/api/v1/credentials', 201, { body: stored })
   await redis.ask('HSET', 'svc:broker:credentials:bob', 'mechanism', 'SCRAM-SHA-512')
-  await redis.ask('HSET', 'svc:broker:credentials:eve', 'mechanism', 'PLAIN', 'password_hash', 'x', 'salt', 'x')
+  await redis.ask('HSET', 'svc:broker:credentials:eve', 'mechanism', 'PLAIN', 'password_hash', HASH, 'salt', 'AA==')
   await redis.ask('HSET', 'svc:broker:credentials:eve', 'iterations', 'many')
   await redis.ask('SET', 'svc:broker:credentials:joe', 'no hash')
   const change = { method: 'PUT', body: { tenant_id: 'acme' } } as const

@@ -508,7 +508,7 @@ async function startAnswering(
   const dispatch = {
     receive(frame: Buffer) {
       seen.received++
-      return { outcome, frameBytes: frame.byteLength, patienceMs: () => 0, expire: () => outcome }
+      return { outcome, frameBytes: frame.byteLength, holdsReading: false, patienceMs: () => 0, expire: () => outcome }
     },
   }
   const admission = new Admission({ maxBytes: 1000, resumeBytes: 500 })
@@ -524,6 +524,7 @@ async function startAnswering(
       responseQueueTimeoutMs: 10_000,
       frameTimeoutMs: 10_000,
       idleTimeoutMs: 45_000,
+      authenticationTimeoutMs: 30_000,
     }
     const connection = new Connection({
       transport: new Transport(socket),
@@ -531,6 +532,7 @@ async function startAnswering(
       dispatch,
       admission,
       clock,
+      acceptedAtMs: clock.monotonic(),
       limits,
       onClosed(_, why) {
         seen.closedFor.push(why)

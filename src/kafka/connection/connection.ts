@@ -13,12 +13,16 @@
 // the connection keeps them and processes them first when it continues. So if a client sends thousands of requests at
 // once, the broker works on no more of them at a time than the in-flight limit allows. While a client is throttled, its
 // socket is still read until bytes arrive, because only a read shows that the client disconnects.
+//
+// The connection also pauses behind each frame of an authentication until its outcome is known. So no request that a
+// client pipelined behind it is decoded before the client has authenticated, and none at all if it fails.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import type { Dispatch, Exchange, Outcome } from '../dispatch.ts'
 import type { Admission, Member, Seat, SeatLimits } from './admission.ts'
-import { type FrameFault, type FrameSink, FrameSplitter } from './frame.ts'
+import { type FrameFault, type FrameRule, type FrameSink, FrameSplitter, requestFrames } from './frame.ts'
 import { Outgoing } from './outgoing.ts'
+import { hasIdentity } from './sasl-state.ts'
 import type { Session } from './session.ts'
 import type { Transport } from './transport.ts'
 
@@ -27,10 +31,18 @@ export interface ConnectionLimits extends SeatLimits {
   readonly responseQueueTimeoutMs: number
   readonly frameTimeoutMs: number
   readonly idleTimeoutMs: number
+  /** How long the client of a SASL listener may take to authenticate. */
+  readonly authenticationTimeoutMs: number
 }
 
 /** Why the broker closed a connection, as a short word for metrics. */
-export type CloseReason = FrameFault['reason'] | 'frame-timeout' | 'idle' | 'stalled' | 'shed'
+export type CloseReason =
+  | FrameFault['reason']
+  | 'frame-timeout'
+  | 'authentication-timeout'
+  | 'idle'
+  | 'stalled'
+  | 'shed'
 
 export interface ConnectionOptions {
   /** The caller passes the socket's bytes to read(). */
@@ -40,6 +52,8 @@ export interface ConnectionOptions {
   readonly admission: Admission
   readonly clock: Clock
   readonly limits: ConnectionLimits
+  /** On clock.monotonic(): when the socket was accepted. The time to authenticate counts from here. */
+  readonly acceptedAtMs: number
   /** Called once, when the connection is closed. The reason is for the log. */
   onClosed(connection: Connection, reason: string): void
   /** Called when the broker closes the connection because of a limit of this file. The message is for the log. */
@@ -63,6 +77,23 @@ const LONGEST_MUTE_MS = 30_000
 /** How long a client may take to close its side after the broker closed its own. */
 const LINGER_MS = 1000
 
+/** The largest frame of a client that has chosen no mechanism. */
+const FIRST_FRAMES: FrameRule = Object.freeze({
+  ...requestFrames(64 * 1024),
+  limit: 'a client may send before it has chosen a SASL mechanism',
+  tooLarge: 'too-large-unauthenticated',
+})
+
+/** The largest frame of a client that authenticates. The Kerberos tickets of Active Directory are large. */
+const TOKEN_FRAMES: FrameRule = Object.freeze({
+  ...FIRST_FRAMES,
+  most: 512 * 1024,
+  limit: 'a client may send before it has authenticated',
+})
+
+/** A token may be empty. */
+const RAW_TOKENS: FrameRule = Object.freeze({ ...TOKEN_FRAMES, least: 0 })
+
 const NOTHING = Buffer.alloc(0)
 
 export class Connection implements Member, FrameSink {
@@ -72,6 +103,7 @@ export class Connection implements Member, FrameSink {
   readonly #transport: Transport
   readonly #session: Session
   readonly #splitter: FrameSplitter
+  readonly #requests: FrameRule
   readonly #seat: Seat
   readonly #outgoing: Outgoing
   /** The shortest of the timeouts: no deadline that begins now is nearer. */
@@ -83,6 +115,8 @@ export class Connection implements Member, FrameSink {
   #headSinceMs = 0
   /** Bytes that were read but not split into frames, because reading has paused. */
   #rest: Buffer | null = null
+  /** The exchange that must end before the next frame is read; null if no exchange must. */
+  #holding: Exchange | null = null
   #frameSinceMs = 0
   #activeAtMs: number
   /** The bytes that the network had taken at the last check, and the time since when it has taken no more. */
@@ -111,13 +145,15 @@ export class Connection implements Member, FrameSink {
     this.#clock = options.clock
     this.#transport = options.transport
     this.#session = options.session
-    this.#splitter = new FrameSplitter(options.limits.maxRequestBytes, this)
+    this.#requests = requestFrames(options.limits.maxRequestBytes)
+    this.#splitter = new FrameSplitter(() => this.#rule, this)
     this.#outgoing = new Outgoing(options.transport, { sent: this.#sent, behind: this.#behind })
     this.#activeAtMs = options.clock.monotonic()
     this.#nearestMs = Math.min(
       options.limits.responseQueueTimeoutMs,
       options.limits.frameTimeoutMs,
       options.limits.idleTimeoutMs,
+      options.limits.authenticationTimeoutMs,
     )
     this.#transport.whenClosed(() => this.#release())
     this.#seat = options.admission.join(this, options.limits)
@@ -143,7 +179,8 @@ export class Connection implements Member, FrameSink {
   }
 
   changed(): void {
-    const { mayRead, isHeldBack } = this.#seat
+    const { isHeldBack } = this.#seat
+    const mayRead = this.#mayRead
     if (isHeldBack !== this.#isHeldBack) {
       this.#isHeldBack = isHeldBack
       this.#options.onBackpressure(isHeldBack)
@@ -162,7 +199,7 @@ export class Connection implements Member, FrameSink {
       // turns.
       if (goesOn && this.#seat.isTight) this.#clock.soon(() => this.#clock.soon(this.#proceed))
       else if (goesOn) process.nextTick(this.#proceed)
-    } else this.#listen(mayRead || (this.#seat.isOnlyMuted && this.#rest === null))
+    } else this.#listen(mayRead || (this.#listensInVain && this.#rest === null))
   }
 
   #listen(isWanted: boolean): void {
@@ -196,6 +233,10 @@ export class Connection implements Member, FrameSink {
     this.#seat.begin(bytes.byteLength)
     const exchange = this.#options.dispatch.receive(bytes, this.#session, this.#settled)
     const outcome = exchange.outcome
+    if (outcome === null && exchange.holdsReading) {
+      this.#holding = exchange
+      this.changed()
+    }
     this.#seat.settle(outcome === null ? bytes.byteLength - exchange.frameBytes : bytes.byteLength)
     if (outcome !== null) {
       if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
@@ -208,7 +249,24 @@ export class Connection implements Member, FrameSink {
       if (this.#waiting === 0) this.#headSinceMs = this.#clock.monotonic()
       this.#queue.push(exchange)
     }
-    return this.#seat.mayRead && !this.#closing
+    return this.#mayRead && !this.#closing
+  }
+
+  /** Whether the connection may take the next frame. */
+  get #mayRead(): boolean {
+    return this.#seat.mayRead && this.#holding === null
+  }
+
+  /** Whether the socket is read although no frame is taken, to notice that the client disconnects. */
+  get #listensInVain(): boolean {
+    return this.#seat.isOnlyMuted || (this.#holding !== null && this.#seat.mayRead)
+  }
+
+  get #rule(): FrameRule {
+    const { sasl } = this.#session
+    if (hasIdentity(sasl)) return this.#requests
+    if (sasl.at !== 'exchange') return FIRST_FRAMES
+    return sasl.isRaw ? RAW_TOKENS : TOKEN_FRAMES
   }
 
   get #waiting(): number {
@@ -221,7 +279,7 @@ export class Connection implements Member, FrameSink {
     const now = this.#clock.monotonic()
     const begun = this.#splitter.begun
     this.#activeAtMs = now
-    const isWanted = this.#seat.mayRead && this.#rest === null
+    const isWanted = this.#mayRead && this.#rest === null
     const taken = isWanted ? this.#splitter.push(chunk) : 0
     if (taken < chunk.byteLength && !this.#closing)
       this.#keep(Buffer.concat([this.#rest ?? NOTHING, chunk.subarray(taken)]))
@@ -238,7 +296,7 @@ export class Connection implements Member, FrameSink {
 
   /** Continues with the kept bytes, then with the socket. */
   readonly #proceed = (): void => {
-    if (!this.#seat.mayRead || this.#closing) return
+    if (!this.#mayRead || this.#closing) return
     const rest = this.#rest
     if (rest !== null) {
       this.#keep(null)
@@ -250,10 +308,15 @@ export class Connection implements Member, FrameSink {
   /** Takes the outcome of a request whose handler has returned a promise. */
   readonly #settled = (exchange: Exchange, outcome: Outcome): void => {
     this.#seat.settle(exchange.frameBytes)
-    if (exchange.outcome !== null || this.#abandoned || this.#released) return
-    exchange.outcome = outcome
-    if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
-    if (this.#queue[this.#first] === exchange) this.#advance()
+    if (exchange.outcome === null && !this.#abandoned && !this.#released) {
+      exchange.outcome = outcome
+      if (outcome.kind === 'answer') this.#seat.answer(outcome.byteLength)
+      if (isLast(outcome)) this.#stopReading(outcome.reason)
+      if (this.#queue[this.#first] === exchange) this.#advance()
+    }
+    if (this.#holding !== exchange) return
+    this.#holding = null
+    if (!this.#released) this.changed()
   }
 
   /** Sends the answers that are ready at the head of the queue. */
@@ -413,7 +476,18 @@ export class Connection implements Member, FrameSink {
       }
       nextMs = atMs
     }
-    if (this.#splitter.incomplete && this.#seat.mayRead && !this.#closing) {
+    const { sasl } = this.#session
+    // A client that has failed is closed when it has its answer.
+    if (!hasIdentity(sasl) && sasl.at !== 'failed') {
+      const atMs = this.#options.acceptedAtMs + this.#limits.authenticationTimeoutMs
+      if (atMs <= now) {
+        const took = `the client has not authenticated within ${this.#limits.authenticationTimeoutMs} ms`
+        this.#refuse('authentication-timeout', took)
+        return
+      }
+      nextMs = Math.min(nextMs, atMs)
+    }
+    if (this.#splitter.incomplete && this.#mayRead && !this.#closing) {
       const atMs = this.#frameSinceMs + this.#limits.frameTimeoutMs
       if (atMs <= now) {
         this.#refuse('frame-timeout', `a frame was not complete after ${this.#limits.frameTimeoutMs} ms`)

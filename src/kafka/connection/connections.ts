@@ -1,5 +1,6 @@
-// Manages the connections of all listeners: it accepts or refuses them, passes each its bytes, counts them, and
-// drains them. At DEBUG it logs each connection that opens, and each that closes with the reason.
+// Manages the connections of all listeners: it accepts or refuses them, has them encrypted (handshake.ts), passes each
+// its bytes, counts them, and drains them. At DEBUG it logs each connection that opens, and each that closes with the
+// reason. A connection counts from the moment when it is accepted, before its TLS handshake.
 //
 // Two settings limit the number of all connections and the number from one address. A connection above a limit is
 // closed at once, before the broker reads from it. A connected client stays connected, even if it is idle. The same
@@ -9,6 +10,7 @@
 
 import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
+import { usesSasl, usesTls } from '../../settings/endpoints.ts'
 import type { Settings } from '../../settings/settings.ts'
 import type { Descriptors } from '../../telemetry/descriptors.ts'
 import type { Logger } from '../../telemetry/logger.ts'
@@ -18,7 +20,8 @@ import type { Dispatch } from '../dispatch.ts'
 import type { Throttle } from '../throttle.ts'
 import type { Admission } from './admission.ts'
 import { type CloseReason, Connection, type ConnectionLimits } from './connection.ts'
-import { READ_BUFFER_BYTES, readThrough } from './reading.ts'
+import type { HandshakeFailure, Handshakes } from './handshake.ts'
+import { READ_BUFFER_BYTES, readSecuredThrough, readThrough } from './reading.ts'
 import { type Listener, Session } from './session.ts'
 import { Transport } from './transport.ts'
 
@@ -31,6 +34,13 @@ export interface ConnectionRooms {
   readonly clock: Clock
   readonly metrics: Metrics
   readonly logger: Logger
+  /** Null if no listener uses TLS. */
+  readonly handshakes: Handshakes | null
+  /**
+   * Sets the identity of a client that has shown a certificate on a listener without SASL. Its argument is the
+   * distinguished name. By default the name becomes the principal, without a policy.
+   */
+  readonly certified?: (session: Session, name: string) => void
 }
 
 export interface Connections {
@@ -56,6 +66,7 @@ const FOREIGN: ReadonlySet<CloseReason> = new Set([
   'negative-size',
   'short-frame',
   'too-large',
+  'too-large-unauthenticated',
   'http',
   'tls',
   'ssh',
@@ -63,7 +74,7 @@ const FOREIGN: ReadonlySet<CloseReason> = new Set([
 ])
 
 export function openConnections(rooms: ConnectionRooms): Connections {
-  const { settings, metrics, clock, admission, descriptors } = rooms
+  const { settings, metrics, clock, admission, descriptors, handshakes, certified = identifyByName } = rooms
   const logger = rooms.logger.named('kafka.connection')
   const limits = limitsOf(settings)
   const most = settings.get('broker.max-connections')
@@ -73,10 +84,11 @@ export function openConnections(rooms: ConnectionRooms): Connections {
   /** The number of connections of each address. No entry is 0. */
   const addresses = new Map<string, number>()
   const turnedAway = new Set<Socket>()
+  const count = () => connections.size + (handshakes?.size ?? 0)
   let onLastClosed = (): void => {}
   let nextId = 1
   const buffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
-  metrics.sample('svc.broker.connections', {}, () => connections.size)
+  metrics.sample('svc.broker.connections', {}, count)
   warnOfLimit(settings, descriptors, logger)
   metrics.sample('svc.broker.pending_bytes', {}, () => admission.pendingBytes)
   admission.whenTight(lookLater)
@@ -101,7 +113,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       refuse(accepted, 'descriptors', message, address)
       return
     }
-    if (connections.size >= most) {
+    if (count() >= most) {
       const message = `a connection was closed: there are ${most}, as svc.broker.max-connections allows`
       refuse(accepted, 'max-connections', message, address)
       return
@@ -116,11 +128,39 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       turnAway(accepted, delayMs)
       return
     }
-    const session = new Session(nextId++, listener, address)
-    const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
+    const acceptedAtMs = clock.monotonic()
+    let encrypted: Transport | null = null
+    const session = new Session(nextId++, listener, address, label => encrypted?.exportKey(label) ?? null)
+    addresses.set(address, ofAddress + 1)
+    if (logger.isEnabled('DEBUG')) {
+      logger.debug('a connection is opened', { connection: session.id, address, listener: listener.name })
+    }
+    if (!usesTls(listener.security)) {
+      const socket = readThrough(buffer, accepted, bytes => connection.read(bytes))
+      const connection = serve(session, new Transport(socket), acceptedAtMs)
+      return
+    }
+    handshakes!.begin(accepted, {
+      secured(socket, { name }) {
+        if (name !== null && !usesSasl(listener.security)) certified(session, name)
+        readSecuredThrough(buffer, socket, bytes => connection.read(bytes))
+        encrypted = new Transport(socket, accepted)
+        const connection = serve(session, encrypted, acceptedAtMs)
+      },
+      failed(failure) {
+        if (failure !== null) complain(failure, session)
+        forget(session, failure?.reason ?? 'closed in its TLS handshake')
+      },
+      flooded: failure => complain(failure, session),
+    })
+  }
+
+  function serve(session: Session, transport: Transport, acceptedAtMs: number): Connection {
+    const { address } = session
     const connection = new Connection({
-      transport: new Transport(socket),
+      transport,
       session,
+      acceptedAtMs,
       limits,
       clock,
       dispatch: rooms.dispatch,
@@ -135,20 +175,26 @@ export function openConnections(rooms: ConnectionRooms): Connections {
       onBackpressure: isPaused => (isPaused ? backpressured.inc() : backpressured.dec()),
     })
     connections.add(connection)
-    addresses.set(address, ofAddress + 1)
-    if (logger.isEnabled('DEBUG')) {
-      logger.debug('a connection is opened', { connection: session.id, address, listener: listener.name })
-    }
+    return connection
   }
 
   function leave(connection: Connection, reason: string): void {
     connections.delete(connection)
-    const { id, address } = connection.session
+    forget(connection.session, reason)
+    if (connections.size === 0) onLastClosed()
+  }
+
+  function forget({ id, address }: Session, reason: string): void {
     if (logger.isEnabled('DEBUG')) logger.debug('a connection is closed', { connection: id, address, reason })
     const others = addresses.get(address)! - 1
     if (others === 0) addresses.delete(address)
     else addresses.set(address, others)
-    if (connections.size === 0) onLastClosed()
+  }
+
+  function complain({ operation, reason, message }: HandshakeFailure, { address, listener }: Session): void {
+    metrics.count('svc.broker.failures', { operation, error_type: reason })
+    if (reason === 'plaintext') metrics.count('svc.broker.malformed_frames', {})
+    logger.limited(`closed ${reason}`, LOG_EVERY_MS).warn(message, { address, listener: listener.name, reason })
   }
 
   function refuse(socket: Socket, reason: string, message: string, address: string): void {
@@ -173,6 +219,7 @@ export function openConnections(rooms: ConnectionRooms): Connections {
     accept,
     async drain() {
       for (const socket of turnedAway) socket.destroy()
+      handshakes?.destroy()
       if (connections.size === 0) return
       const closed = new Promise<void>(resolve => {
         onLastClosed = resolve
@@ -182,9 +229,14 @@ export function openConnections(rooms: ConnectionRooms): Connections {
     },
     destroy() {
       for (const socket of turnedAway) socket.destroy()
+      handshakes?.destroy()
       for (const connection of [...connections]) connection.destroy()
     },
   }
+}
+
+function identifyByName(session: Session, name: string): void {
+  session.identify({ principal: `User:${name}`, tenant: null, deadlineMs: null, policy: null })
 }
 
 /**
@@ -215,5 +267,6 @@ function limitsOf(settings: Settings): ConnectionLimits {
     responseQueueTimeoutMs: settings.get('broker.response-queue-timeout'),
     frameTimeoutMs: settings.get('broker.frame-timeout'),
     idleTimeoutMs: settings.get('broker.idle-timeout'),
+    authenticationTimeoutMs: settings.get('broker.authentication-timeout'),
   }
 }

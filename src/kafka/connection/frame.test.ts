@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type FrameFault, FrameSplitter } from './frame.ts'
+import { type FrameFault, FrameSplitter, requestFrames } from './frame.ts'
 
 const MAX = 4 * 1024 * 1024
 
 /** A splitter that remembers what it reported. */
-function observe(maxBytes = MAX) {
+function observe(rule = () => requestFrames(MAX)) {
   const frames: Buffer[] = []
   const faults: FrameFault[] = []
   let heldBytes = 0
   let mostHeldBytes = 0
-  const splitter = new FrameSplitter(maxBytes, {
+  const splitter = new FrameSplitter(rule, {
     frame(bytes) {
       heldBytes -= bytes.byteLength
       frames.push(bytes)
@@ -70,11 +70,11 @@ test('each frame has an ArrayBuffer of its own and of its size, and the chunk ma
 })
 
 test('a frame of exactly the largest size passes, and one that is a byte larger is refused after four bytes with nothing allocated', () => {
-  const largest = observe(100)
+  const largest = observe(() => requestFrames(100))
   largest.splitter.push(framed(Buffer.alloc(100)))
   assert.equal(largest.frames.length, 1)
   for (const size of [101, 0x7fffffff]) {
-    const { splitter, faults, mostHeld } = observe(100)
+    const { splitter, faults, mostHeld } = observe(() => requestFrames(100))
     const bytes = sizeOf(size)
     splitter.push(bytes.subarray(0, 3))
     assert.equal(faults.length, 0)
@@ -113,7 +113,7 @@ test('the message of a fault has nothing that the client sent', () => {
 test('a receiver that wants no further frame gets the rest when it is pushed again', () => {
   const stream = Buffer.concat(bodies.map(framed))
   const frames: Buffer[] = []
-  const splitter = new FrameSplitter(MAX, {
+  const splitter = new FrameSplitter(() => requestFrames(MAX), {
     frame: bytes => frames.push(bytes) < 0,
     fault: () => assert.fail('there is no fault'),
     held() {},
@@ -161,7 +161,7 @@ test('stopping releases the incomplete frame', () => {
 
 test('a splitter that is stopped while it reports memory takes nothing more', () => {
   const frames: Buffer[] = []
-  const splitter: FrameSplitter = new FrameSplitter(MAX, {
+  const splitter: FrameSplitter = new FrameSplitter(() => requestFrames(MAX), {
     frame: bytes => frames.push(bytes) > 0,
     fault: () => assert.fail('there is no fault'),
     held(deltaBytes) {
@@ -170,4 +170,15 @@ test('a splitter that is stopped while it reports memory takes nothing more', ()
   })
   splitter.push(framed(Buffer.alloc(100)))
   assert.equal(frames.length, 0)
+})
+
+test('an empty frame is handed over if the rule allows it, and the rule is asked anew for each frame', () => {
+  const rules = [{ ...requestFrames(MAX), least: 0 }, { ...requestFrames(MAX), least: 0 }, requestFrames(MAX)]
+  const { splitter, frames, faults } = observe(() => rules.shift()!)
+  splitter.push(Buffer.concat([sizeOf(0), framed(Buffer.from('abc')), sizeOf(0)]))
+  assert.deepEqual(frames.map(String), ['', 'abc'])
+  assert.deepEqual(
+    faults.map(({ reason }) => reason),
+    ['short-frame'],
+  )
 })

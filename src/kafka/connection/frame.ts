@@ -8,16 +8,38 @@
 // whole chunk alive for as long as a batch of the frame stays in a cache.
 
 /** The shortest header: API key, version, correlation id. */
-const SHORTEST_FRAME = 8
+const SHORTEST_HEADER = 8
 
 /** A larger frame is allocated as its bytes arrive, so that a false size costs only the bytes that were sent. */
 const TRUSTED_BYTES = 1024 * 1024
 
 export interface FrameFault {
   /** A short word for metrics. */
-  readonly reason: 'negative-size' | 'short-frame' | 'too-large' | 'http' | 'tls' | 'ssh' | 'proxy-protocol'
+  readonly reason:
+    | 'negative-size'
+    | 'short-frame'
+    | 'too-large'
+    | 'too-large-unauthenticated'
+    | 'http'
+    | 'tls'
+    | 'ssh'
+    | 'proxy-protocol'
   /** A sentence for the log. It has no byte that the client sent. */
   readonly message: string
+}
+
+/** The sizes that the next frame may have, in bytes. */
+export interface FrameRule {
+  readonly least: number
+  readonly most: number
+  /** The limit, for the message of a larger frame. */
+  readonly limit: string
+  readonly tooLarge: 'too-large' | 'too-large-unauthenticated'
+}
+
+/** Returns the rule for frames that are requests. */
+export function requestFrames(maxBytes: number): FrameRule {
+  return { least: SHORTEST_HEADER, most: maxBytes, limit: 'svc.broker.max-request-bytes', tooLarge: 'too-large' }
 }
 
 export interface FrameSink {
@@ -66,25 +88,25 @@ function recognise(size: number): FrameFault | null {
   return null
 }
 
-function faultOf(size: number, maxBytes: number): FrameFault | null {
+function faultOf(size: number, { least, most, limit, tooLarge }: FrameRule): FrameFault | null {
   if (size < 0) return { reason: 'negative-size', message: `a frame of ${size} bytes was announced` }
-  if (size < SHORTEST_FRAME) {
+  if (size < least) {
     return {
       reason: 'short-frame',
-      message: `a frame of ${size} bytes was announced, shorter than any request header (${SHORTEST_FRAME})`,
+      message: `a frame of ${size} bytes was announced, shorter than any request header (${least})`,
     }
   }
-  if (size <= maxBytes) return null
+  if (size <= most) return null
   return (
     recognise(size) ?? {
-      reason: 'too-large',
-      message: `a frame of ${size} bytes was announced, more than svc.broker.max-request-bytes (${maxBytes})`,
+      reason: tooLarge,
+      message: `a frame of ${size} bytes was announced, more than ${limit} (${most})`,
     }
   )
 }
 
 export class FrameSplitter {
-  readonly #maxBytes: number
+  readonly #rule: () => FrameRule
   readonly #sink: FrameSink
   /** The bytes of the size that have arrived, and their number. */
   #size = 0
@@ -95,8 +117,9 @@ export class FrameSplitter {
   #stopped = false
   #begun = 0
 
-  constructor(maxBytes: number, sink: FrameSink) {
-    this.#maxBytes = maxBytes
+  /** `rule` returns the rule for the frame whose size has just arrived. */
+  constructor(rule: () => FrameRule, sink: FrameSink) {
+    this.#rule = rule
     this.#sink = sink
   }
 
@@ -129,7 +152,7 @@ export class FrameSplitter {
           this.#sizeBytes++
         }
         if (this.#sizeBytes < 4) return at
-        const fault = faultOf(this.#size, this.#maxBytes)
+        const fault = faultOf(this.#size, this.#rule())
         if (fault !== null) {
           this.#stopped = true
           this.#sink.fault(fault)

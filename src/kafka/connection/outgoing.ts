@@ -12,14 +12,11 @@ export interface EncodedAnswer {
   readonly onSent: (() => void) | null
 }
 
-/** The most bytes that one call writes. An answer of 1 MiB is written in one piece. */
-const RUN_BYTES = 2 << 20
-
 /**
- * The most bytes that were passed to the transport and that the network has not taken: one run is being written, and
- * one follows it.
+ * The most runs that were passed to the transport and that the network has not taken: one is being written, and one
+ * follows it.
  */
-const WINDOW_BYTES = 2 * RUN_BYTES
+const WINDOW_RUNS = 2
 
 /**
  * Neighbouring pieces smaller than this are joined before they are written, because a piece costs more than copying
@@ -81,12 +78,13 @@ export class Outgoing {
 
   readonly #flush = (): void => {
     if (this.#isStopped) return
+    const { runBytes } = this.#transport
     let run = newRun()
     for (const { parts, onSent } of this.#gathered) {
       for (const part of parts) {
-        for (let at = 0; at < part.byteLength; at += RUN_BYTES) {
-          const piece = part.byteLength <= RUN_BYTES ? part : part.subarray(at, at + RUN_BYTES)
-          if (run.bytes > 0 && run.bytes + piece.byteLength > RUN_BYTES) {
+        for (let at = 0; at < part.byteLength; at += runBytes) {
+          const piece = part.byteLength <= runBytes ? part : part.subarray(at, at + runBytes)
+          if (run.bytes > 0 && run.bytes + piece.byteLength > runBytes) {
             this.#runs.push(run)
             run = newRun()
           }
@@ -104,7 +102,8 @@ export class Outgoing {
 
   #write(): void {
     while (this.#runs.length > 0) {
-      if (this.#handedBytes > 0 && this.#handedBytes + this.#runs[0]!.bytes > WINDOW_BYTES) return
+      if (this.#handedBytes > 0 && this.#handedBytes + this.#runs[0]!.bytes > WINDOW_RUNS * this.#transport.runBytes)
+        return
       this.#hand(this.#runs.shift()!)
     }
   }

@@ -1,10 +1,14 @@
 // Describes one client's connection: its listener, the client's address and identity, and the signal that it is
 // closed. An authentication sets the identity, and a re-authentication replaces it (KIP-368). A request in progress
-// sees the new identity. It handles no bytes: transport.ts does.
+// sees the new identity. It handles no bytes: transport.ts does. It decides nothing about an authentication:
+// sasl-state.ts and authentication.ts do.
 
 import type { Policy } from '../../auth/clients/policy.ts'
+import type { Channel, SaslExchange } from '../../auth/sasl/mechanism.ts'
+import { usesSasl } from '../../settings/endpoints.ts'
 import type { ListenerSecurity } from '../../settings/settings.ts'
 import type { Said, Saying } from '../repeats.ts'
+import { HANDSHAKE, NOT_NEEDED, type SaslState } from './sasl-state.ts'
 
 /** The advertised address of a listener. */
 export interface Listener {
@@ -35,16 +39,24 @@ export class Session implements Saying {
   readonly listener: Listener
   /** The client's address, without its port. */
   readonly address: string
+  /** The connection, as SASL mechanisms see it. */
+  readonly channel: Channel
+  /** How far the client has authenticated. Only authentication.ts changes it. */
+  sasl: SaslState
+  /** The mechanism's part of the authentication in progress; null if none is in progress. */
+  exchange: SaslExchange | null = null
   last: Said | null = null
   #identity: Identity = ANONYMOUS
   readonly #ending = new AbortController()
   /** Aborts when the connection is closed. */
   readonly closed = this.#ending.signal
 
-  constructor(id: number, listener: Listener, address: string) {
+  constructor(id: number, listener: Listener, address: string, exportKey: Channel['exportKey'] = () => null) {
     this.id = id
     this.listener = listener
     this.address = address
+    this.channel = { address, exportKey }
+    this.sasl = usesSasl(listener.security) ? HANDSHAKE : NOT_NEEDED
   }
 
   get principal(): string {

@@ -3,6 +3,7 @@
 // interface. This file knows no frames, no requests and no client: connection.ts and session.ts do.
 
 import type { Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 
 /** Fields of a socket that Node does not document. Node's own socket timeouts read them too. */
 interface Inner {
@@ -11,23 +12,39 @@ interface Inner {
 
 const KEEP_ALIVE_MS = 60_000
 
+/** An answer of 1 MiB is written in one piece. */
+const RUN_BYTES = 2 << 20
+
+/**
+ * A run is copied and encrypted at once, beside its plain bytes, and the admission does not count the copies. So a run
+ * is small. Node passes at most 160 KiB at a time from OpenSSL to the network, so larger runs are hardly faster.
+ */
+const ENCRYPTED_RUN_BYTES = 256 << 10
+
 export class Transport {
-  readonly #socket: Socket
+  readonly #socket: Socket | TLSSocket
+  readonly #tcp: Socket
   #takenBytes = 0
   #errorCode: string | null = null
 
   /**
    * The bytes that the socket reads do not pass through here. The creator of the socket must pass them to
-   * Connection.read().
+   * Connection.read(). `tcp` is the socket below an encrypted one.
    */
-  constructor(socket: Socket) {
+  constructor(socket: Socket | TLSSocket, tcp: Socket = socket) {
     this.#socket = socket
-    socket.setNoDelay(true)
-    socket.setKeepAlive(true, KEEP_ALIVE_MS)
+    this.#tcp = tcp
+    tcp.setNoDelay(true)
+    tcp.setKeepAlive(true, KEEP_ALIVE_MS)
     // 'close' follows every error. A reset is a normal way for a client to leave.
     socket.on('error', (error: NodeJS.ErrnoException) => {
       this.#errorCode ??= error.code ?? error.message
     })
+  }
+
+  /** The most bytes that one call of write() should get. */
+  get runBytes(): number {
+    return this.#socket === this.#tcp ? RUN_BYTES : ENCRYPTED_RUN_BYTES
   }
 
   /** The code of the error that closed the connection, such as ECONNRESET; null if there was no error. */
@@ -35,9 +52,9 @@ export class Transport {
     return this.#errorCode
   }
 
-  /** The exact number of bytes that the network has taken. */
+  /** The exact number of bytes that the network has taken: the encrypted ones, and those of the handshake, with TLS. */
   get takenBytes(): number {
-    const { _handle: handle } = this.#socket as unknown as Inner
+    const { _handle: handle } = this.#tcp as unknown as Inner
     if (handle) this.#takenBytes = handle.bytesWritten - handle.writeQueueSize
     return this.#takenBytes
   }
@@ -45,6 +62,16 @@ export class Transport {
   /** True if the network has not taken all written bytes. */
   get isBehind(): boolean {
     return this.#socket.writableLength > 0
+  }
+
+  /**
+   * Returns 32 bytes that only the two ends of this TLS connection can compute (RFC 5705 with this label and an empty
+   * context); null without TLS, and after the connection is closed.
+   */
+  exportKey(label: string): Uint8Array | null {
+    const socket = this.#socket
+    if (!('exportKeyingMaterial' in socket) || socket.destroyed) return null
+    return socket.exportKeyingMaterial(32, label, Buffer.alloc(0))
   }
 
   /** Calls `listener` once, when nothing can be read or written any more. */

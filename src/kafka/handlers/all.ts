@@ -5,6 +5,7 @@ import { alterClientQuotasHandler } from './alter-client-quotas.ts'
 import { alterConfigsHandler } from './alter-configs.ts'
 import { alterPartitionReassignmentsHandler } from './alter-partition-reassignments.ts'
 import { alterReplicaLogDirsHandler } from './alter-replica-log-dirs.ts'
+import { alterUserScramCredentialsHandler } from './alter-user-scram-credentials.ts'
 import { apiVersionsHandler } from './api-versions.ts'
 import { createPartitionsHandler } from './create-partitions.ts'
 import { createTopicsHandler } from './create-topics.ts'
@@ -39,6 +40,8 @@ import { offsetDeleteHandler } from './offset-delete.ts'
 import { offsetFetchHandler } from './offset-fetch.ts'
 import { offsetForLeaderEpochHandler } from './offset-for-leader-epoch.ts'
 import { produceHandler } from './produce.ts'
+import { saslAuthenticateHandler } from './sasl-authenticate.ts'
+import { saslHandshakeHandler } from './sasl-handshake.ts'
 import { syncGroupHandler } from './sync-group.ts'
 
 export const handlers: readonly Handler[] = Object.freeze([
@@ -55,6 +58,7 @@ export const handlers: readonly Handler[] = Object.freeze([
   syncGroupHandler,
   describeGroupsHandler,
   listGroupsHandler,
+  saslHandshakeHandler,
   apiVersionsHandler,
   createTopicsHandler,
   deleteTopicsHandler,
@@ -65,6 +69,7 @@ export const handlers: readonly Handler[] = Object.freeze([
   alterConfigsHandler,
   alterReplicaLogDirsHandler,
   describeLogDirsHandler,
+  saslAuthenticateHandler,
   createPartitionsHandler,
   deleteGroupsHandler,
   electLeadersHandler,
@@ -75,6 +80,7 @@ export const handlers: readonly Handler[] = Object.freeze([
   describeClientQuotasHandler,
   alterClientQuotasHandler,
   describeUserScramCredentialsHandler,
+  alterUserScramCredentialsHandler,
   describeQuorumHandler,
   describeClusterHandler,
   describeProducersHandler,

@@ -33,6 +33,7 @@ const served = features.filter(feature => feature.needs.every(key => messages.so
 
 export const apiVersionsHandler = handler(apiVersions, () => ({
   needs: () => NO_NEEDS,
+  saslPart: 'versions',
   answer({ apiVersion, body }) {
     const isNamed = SOFTWARE.test(body.clientSoftwareName) && SOFTWARE.test(body.clientSoftwareVersion)
     if (apiVersion >= 3 && !isNamed) return { errorCode: INVALID_REQUEST.code, apiKeys: [] }

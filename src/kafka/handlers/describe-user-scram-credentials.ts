@@ -1,6 +1,6 @@
 // DescribeUserScramCredentials 0 (KIP-554): lists the users with a SCRAM credential, and its number of iterations.
-// Kafka's kafka-configs.sh sends this request whenever it describes users and their quotas. Credentials are stored
-// over HTTP. A PLAIN credential does not count.
+// Kafka's kafka-configs.sh sends this request whenever it describes users and their quotas. A PLAIN credential
+// does not count.
 //
 // A request without users gets all of them. A user without a credential gets RESOURCE_NOT_FOUND, and a user that is
 // named twice gets DUPLICATE_RESOURCE, as in Kafka. If another program stored a credential in a form that this broker

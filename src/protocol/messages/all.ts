@@ -7,6 +7,7 @@ import { alterClientQuotas } from './alter-client-quotas.ts'
 import { alterConfigs } from './alter-configs.ts'
 import { alterPartitionReassignments } from './alter-partition-reassignments.ts'
 import { alterReplicaLogDirs } from './alter-replica-log-dirs.ts'
+import { alterUserScramCredentials } from './alter-user-scram-credentials.ts'
 import { apiVersions } from './api-versions.ts'
 import { createPartitions } from './create-partitions.ts'
 import { createTopics } from './create-topics.ts'
@@ -41,6 +42,8 @@ import { offsetDelete } from './offset-delete.ts'
 import { offsetFetch } from './offset-fetch.ts'
 import { offsetForLeaderEpoch } from './offset-for-leader-epoch.ts'
 import { produce } from './produce.ts'
+import { saslAuthenticate } from './sasl-authenticate.ts'
+import { saslHandshake } from './sasl-handshake.ts'
 import { syncGroup } from './sync-group.ts'
 
 export const messages: readonly Api[] = Object.freeze([
@@ -57,6 +60,7 @@ export const messages: readonly Api[] = Object.freeze([
   syncGroup,
   describeGroups,
   listGroups,
+  saslHandshake,
   apiVersions,
   createTopics,
   deleteTopics,
@@ -67,6 +71,7 @@ export const messages: readonly Api[] = Object.freeze([
   alterConfigs,
   alterReplicaLogDirs,
   describeLogDirs,
+  saslAuthenticate,
   createPartitions,
   deleteGroups,
   electLeaders,
@@ -77,6 +82,7 @@ export const messages: readonly Api[] = Object.freeze([
   describeClientQuotas,
   alterClientQuotas,
   describeUserScramCredentials,
+  alterUserScramCredentials,
   describeQuorum,
   describeCluster,
   describeProducers,

@@ -1,0 +1,88 @@
+// Compares passwords with stored PBKDF2 hashes: two at a time, because one check takes a thread of Node's pool for
+// milliseconds, and up to 150 ms with the most iterations. Clients that reconnect together share one check, and a
+// password that was right is remembered for a minute.
+//
+// The memory holds no password. Its keys are HMACs of the name, the stored credential and the password, with a random
+// key of this process. After the credential has changed, no old key matches.
+
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import { patience } from '../../base/patience.ts'
+import type { Random } from '../../base/random.ts'
+import { Semaphore } from '../../base/semaphore.ts'
+import { type Credential, saltPassword } from '../clients/credential-record.ts'
+import { AuthenticationBusy } from './mechanism.ts'
+
+const AT_ONCE = 2
+const REMEMBERED_MS = 60_000
+
+const LIMITS = Object.freeze({
+  /** The number of different checks that wait for their turn. */
+  waiting: 5_000,
+  /** How long a check waits. After some more seconds `svc.broker.authentication-timeout` would close its client. */
+  waitMs: 20_000,
+  /** The number of right passwords that are remembered. */
+  remembered: 10_000,
+})
+const KEY_BYTES = 32
+
+export interface PasswordChecks {
+  /**
+   * Resolves with whether this is the password of the credential. Throws AuthenticationBusy if too many checks wait,
+   * or if its turn does not come in 20 s.
+   */
+  isRight(username: string, credential: Credential, password: string): Promise<boolean>
+}
+
+export function openPasswordChecks(
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  limits: Readonly<Record<keyof typeof LIMITS, number>> = LIMITS,
+): PasswordChecks {
+  const key = random.bytes(KEY_BYTES)
+  const turns = new Semaphore(clock, AT_ONCE)
+  let waiting = 0
+  const running = new Map<string, Promise<boolean>>()
+  /** The end of the memory of each right password, on Clock.monotonic(); the earliest end is first. */
+  const right = new Map<string, number>()
+
+  async function check({ passwordHash, salt, iterations }: Credential, password: string): Promise<boolean> {
+    if (waiting >= limits.waiting) throw new AuthenticationBusy(`${waiting} passwords wait to be checked`)
+    waiting++
+    const hasTurn = await turns.take(1, patience(clock, clock.monotonic() + limits.waitMs))
+    waiting--
+    if (!hasTurn) throw new AuthenticationBusy(`the password was not checked within ${limits.waitMs / 1_000} s`)
+    try {
+      const salted = await saltPassword(password, Buffer.from(salt, 'base64'), iterations)
+      return timingSafeEqual(salted, Buffer.from(passwordHash, 'base64'))
+    } finally {
+      turns.give(1)
+    }
+  }
+
+  function remember(name: string): void {
+    const nowMs = clock.monotonic()
+    // It moves to the end: the map stays in the order of the ends.
+    right.delete(name)
+    right.set(name, nowMs + REMEMBERED_MS)
+    for (const [oldest, untilMs] of right) {
+      if (right.size <= limits.remembered && untilMs > nowMs) return
+      right.delete(oldest)
+    }
+  }
+
+  return {
+    async isRight(username, credential, password) {
+      const { passwordHash, salt, iterations } = credential
+      const said = JSON.stringify([username, passwordHash, salt, iterations, password])
+      const name = createHmac('sha256', key).update(said).digest('base64')
+      if ((right.get(name) ?? 0) > clock.monotonic()) return true
+      const shared = running.get(name)
+      if (shared !== undefined) return await shared
+      const run = check(credential, password).finally(() => running.delete(name))
+      running.set(name, run)
+      const isRight = await run
+      if (isRight) remember(name)
+      return isRight
+    },
+  }
+}
