@@ -12,12 +12,12 @@ import { atLength } from '../../testing/at-length.ts'
 import { noOpenssl } from '../../testing/certificate.ts'
 import { chosenStore, chosenStoreSettings, nameOnChosenStore, onChosenStore } from '../../testing/chosen-store.ts'
 import { keepFindings } from '../../testing/compatibility.ts'
-import { createTopic, createTopicOfAll } from '../../testing/topic.ts'
+import { createTopicOfAll } from '../../testing/topic.ts'
 import { type Client, compareRecords, makeRecords } from '../client.ts'
 import { CLIENTS } from '../clients.ts'
 import { javaConsole } from '../java/client.ts'
 import type { Way } from './cases.ts'
-import { type SecuredCluster, startSecured } from './secured.ts'
+import { type Secured, type SecuredBroker, startSecured } from './secured.ts'
 
 const isLong = process.env.KETCH_LONG === '1'
 const isShort = !isLong && !atLength(chosenStore() === 'embedded', false)
@@ -38,32 +38,31 @@ for (const client of CLIENTS) {
 }
 
 test(`each client logs in by ${isShort ? 'one way' : 'every way'} that it has`, { skip: noOpenssl }, async t => {
-  const isShared = chosenStore() !== 'embedded'
-  const cluster = await startSecured(t, isShared ? 2 : 1, await chosenStoreSettings(t))
+  const count = chosenStore() === 'embedded' ? 1 : 2
+  const secured = await startSecured(t, count, () => chosenStoreSettings(t))
   const outcomes = new Map<string, 'passed' | 'FAILED'>()
   for (const [at, client] of present.entries()) {
-    const has = cluster.ways.filter(({ mechanism }) => mechanism === null || client.lacks[mechanism] === undefined)
+    const has = secured.ways.filter(({ mechanism }) => mechanism === null || client.lacks[mechanism] === undefined)
     const logins = has.filter(({ mechanism }) => mechanism !== null)
     for (const way of isShort ? [logins[at % logins.length]!] : has) {
-      for (const number of way.door === 'mtls' ? [0] : cluster.brokers.keys()) {
+      for (const [number, broker] of secured.brokersAt(way.door).entries()) {
+        const topic = `${client.name}-${way.name.replaceAll(' ', '-')}-${number}`
         const name = `${client.name}: ${way.name}${number === 0 ? '' : ', through the second broker'}`
         await t.test(name, { timeout: 2 * LONGEST_MS }, async () => {
           outcomes.set(`${client.name} ${way.name}`, 'FAILED')
-          await comeIn(client, way, cluster, number)
-          if (way.wrong !== null) await beRefused(client, way, cluster, number)
+          const ids = Array.from({ length: count }, (_, id) => id)
+          await createTopicOfAll(broker.plaintext, topic, PARTITIONS, ids, { 'retention.ms': '-1' })
+          await comeIn(client, way, broker, topic)
+          if (way.wrong !== null) await beRefused(client, way, broker, topic)
           outcomes.set(`${client.name} ${way.name}`, 'passed')
         })
       }
     }
   }
-  if (process.env.KETCH_KEEP === '1') keep(cluster, outcomes)
+  if (process.env.KETCH_KEEP === '1') keep(secured, outcomes)
 })
 
-async function comeIn(client: Client, way: Way, cluster: SecuredCluster, number: number): Promise<void> {
-  const broker = cluster.brokerAt(way.door, number)
-  const topic = topicOf(client, way, number)
-  if (way.door === 'mtls') await createTopic(broker.plaintext, topic, PARTITIONS, { 'retention.ms': '-1' })
-  else await createTopicOfAll(broker.plaintext, topic, PARTITIONS, [...cluster.brokers.keys()])
+async function comeIn(client: Client, way: Way, broker: SecuredBroker, topic: string): Promise<void> {
   const textOnly = client === javaConsole
   const records = makeRecords({ count: RECORDS, partitions: PARTITIONS, codecs: ['none'], seed: 1, textOnly })
   const address = broker.address(way.door)
@@ -74,21 +73,15 @@ async function comeIn(client: Client, way: Way, cluster: SecuredCluster, number:
   compareRecords(client.asRead ? sent.map(client.asRead) : sent, received, sentBetween)
 }
 
-async function beRefused(client: Client, way: Way, cluster: SecuredCluster, number: number): Promise<void> {
-  const address = cluster.brokerAt(way.door, number).address(way.door)
+async function beRefused(client: Client, way: Way, broker: SecuredBroker, topic: string): Promise<void> {
   const records = makeRecords({ count: 1, partitions: 1, codecs: ['none'], seed: 1 })
-  const attempt = client.produce(address, topicOf(client, way, number), records, way.wrong!)
-  await assert.rejects(attempt, error => {
+  await assert.rejects(client.produce(broker.address(way.door), topic, records, way.wrong!), error => {
     assert.match(inspect(error, { depth: null }), client.refused)
     return true
   })
 }
 
-function topicOf(client: Client, way: Way, number: number): string {
-  return `${client.name}-${way.name.replaceAll(' ', '-')}-${number}`
-}
-
-function keep({ ways }: SecuredCluster, outcomes: ReadonlyMap<string, 'passed' | 'FAILED'>): void {
+function keep({ ways }: Secured, outcomes: ReadonlyMap<string, 'passed' | 'FAILED'>): void {
   const passed = [...outcomes.values()].filter(outcome => outcome === 'passed').length
   const store = chosenStore()
   const second = store === 'embedded' ? '' : ' Each way was also taken through a second broker on the same store.'
