@@ -4,8 +4,11 @@
 //
 //   Records produce FILE ADDRESS TOPIC               records on standard input
 //   Records consume FILE ADDRESS TOPIC GROUP COUNT   records on standard output
+//   Records load    FILE ADDRESS TOPIC PARTITIONS RATE
+//                                                    sends 0, 1, ... at RATE records a second until input ends
 //
-// FILE has properties of the client.
+// FILE has properties of the client. `load` prints a line for each record: the value, and the error if there is one;
+// and when it ends, how often it authenticated again on an open connection, as `again COUNT`.
 
 import java.io.BufferedReader;
 import java.io.FileReader;
@@ -34,6 +37,7 @@ public class Records {
         }
         configs.put("bootstrap.servers", args[2]);
         if (args[0].equals("produce")) produce(configs, args[3]);
+        else if (args[0].equals("load")) load(configs, args[3], Integer.parseInt(args[4]), Integer.parseInt(args[5]));
         else consume(configs, args[3], args[4], Integer.parseInt(args[5]));
     }
 
@@ -62,6 +66,35 @@ public class Records {
         }
         if (producer != null) producer.close();
         for (Future<RecordMetadata> each : sent) each.get();
+    }
+
+    private static void load(Properties configs, String topic, int partitions, int rate) throws Exception {
+        configs.put("acks", "all");
+        configs.put("linger.ms", "2");
+        configs.put("reconnect.backoff.max.ms", "200");
+        KafkaProducer<byte[], byte[]> producer =
+            new KafkaProducer<>(configs, new ByteArraySerializer(), new ByteArraySerializer());
+        long started = System.nanoTime();
+        for (int value = 0; System.in.available() == 0; ) {
+            if (value > rate * (System.nanoTime() - started) / 1e9) {
+                Thread.sleep(2);
+                continue;
+            }
+            String text = String.valueOf(value++);
+            producer.send(
+                new ProducerRecord<>(topic, Integer.parseInt(text) % partitions, null, text.getBytes("UTF-8")),
+                (metadata, error) -> {
+                    synchronized (System.out) {
+                        System.out.println(error == null ? text : text + " " + error);
+                    }
+                });
+        }
+        producer.flush();
+        double again = producer.metrics().entrySet().stream()
+            .filter(entry -> entry.getKey().name().equals("successful-reauthentication-total"))
+            .mapToDouble(entry -> (Double) entry.getValue().metricValue()).sum();
+        producer.close();
+        System.out.println("again " + (long) again);
     }
 
     private static void consume(Properties configs, String topic, String group, int count) throws Exception {
