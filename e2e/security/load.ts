@@ -2,13 +2,10 @@
 // number that was acknowledged is in the topic once.
 
 import assert from 'node:assert/strict'
-import { NONE } from '../../src/protocol/errors.ts'
-import { listOffsets } from '../../src/protocol/messages/list-offsets.ts'
 import { eventually } from '../../testing/eventually.ts'
-import { connect } from '../../testing/wire.ts'
 import { openConfluentJs } from '../confluent-js/client.ts'
 import { withJavaLoad } from '../java/records.ts'
-import { kafkaJs } from '../kafkajs/client.ts'
+import { kafkaJs, openKafka } from '../kafkajs/client.ts'
 import { librdkafkaSettings } from './librdkafka.ts'
 import type { ClientSecurity } from './security.ts'
 
@@ -119,26 +116,15 @@ export async function confluentLoad(
 }
 
 /** Asserts that nothing failed, and that the topic has every acknowledged number once and nothing else. */
-export async function assertNothingLost(load: Load, topic: string, plaintext: { port: number }): Promise<void> {
+export async function assertNothingLost(load: Load, { address, topic, security }: LoadOptions): Promise<void> {
   assert.deepEqual(load.failures, [])
-  const wire = await connect(plaintext)
-  const partitions = Array.from({ length: PARTITIONS }, (_, partitionIndex) => ({
-    ...{ partitionIndex, currentLeaderEpoch: -1 },
-    timestamp: -1,
-  }))
-  const { topics } = await wire.send(listOffsets, 7, {
-    replicaId: -1,
-    isolationLevel: 0,
-    topics: [{ name: topic, partitions }],
-  })
-  await wire.close()
-  const ends = topics[0]!.partitions.map(({ errorCode, offset }) => {
-    assert.equal(errorCode, NONE)
-    return Number(offset)
-  })
-  const count = ends.reduce((sum, end) => sum + end, 0)
-  const records = await kafkaJs.consume(`localhost:${plaintext.port}`, topic, `checkers-of-${topic}`, count)
+  const admin = openKafka(address, {}, security).admin()
+  await admin.connect()
+  const ends = await admin.fetchTopicOffsets(topic)
+  await admin.disconnect()
+  const count = ends.reduce((sum, { offset }) => sum + Number(offset), 0)
+  const records = await kafkaJs.consume(address, topic, `checkers-of-${topic}`, count, security)
   const values = records.map(({ value }) => Number(value))
   assert.equal(new Set(values).size, values.length, 'no number is in the topic twice')
-  assert.deepEqual(new Set(values), new Set(load.acknowledged), 'the topic has the acknowledged numbers')
+  assert.deepEqual(new Set(values), load.acknowledged, 'the topic has the acknowledged numbers')
 }

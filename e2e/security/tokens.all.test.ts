@@ -85,7 +85,7 @@ async function goOn(load: Load, ms: number): Promise<void> {
 
 for (const { name, skip, run } of PRODUCERS) {
   test(`${name} authenticates again at each deadline and loses no record`, { skip, timeout: 180_000 }, async t => {
-    const { options, plaintext } = await setUp(t)
+    const { options } = await setUp(t)
     let sent: Load | undefined
     const again = await run(options, async load => {
       sent = load
@@ -93,7 +93,7 @@ for (const { name, skip, run } of PRODUCERS) {
       await goOn(load, (TOKEN_SECONDS + 5) * 1_000)
     })
     if (again !== null) assert(again >= 3, `it authenticated again ${again} times`)
-    await assertNothingLost(sent!, options.topic, plaintext)
+    await assertNothingLost(sent!, options)
   })
 
   test(`${name} goes on when the provider signs with a new key`, { skip, timeout: 180_000 }, async t => {
@@ -109,11 +109,11 @@ for (const { name, skip, run } of PRODUCERS) {
       // Every token of the old key has expired by then.
       await goOn(load, (TOKEN_SECONDS + 5) * 1_000)
     })
-    await assertNothingLost(sent!, options.topic, plaintext)
+    await assertNothingLost(sent!, options)
   })
 
   test(`${name} goes on through an outage of the provider`, { skip, timeout: 180_000 }, async t => {
-    const { options, plaintext, provider, broker } = await setUp(t)
+    const { options, provider, broker } = await setUp(t)
     let sent: Load | undefined
     await run(options, async load => {
       sent = load
@@ -128,7 +128,7 @@ for (const { name, skip, run } of PRODUCERS) {
       await load.more(100)
       await goOn(load, TOKEN_SECONDS * 1_000)
     })
-    await assertNothingLost(sent!, options.topic, plaintext)
+    await assertNothingLost(sent!, options)
   })
 }
 
