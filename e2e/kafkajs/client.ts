@@ -82,8 +82,9 @@ export const kafkaJs: Client = {
   codecs: CODECS,
   cannotSend: 'null header values',
   lacks: { GSSAPI: 'kafkajs does not have it' },
-  // It does not read the error that the broker sends for a token (RFC 7628, section 3.2.2), and goes on.
-  refused: /authentication|current SASL state/i,
+  // It does not read the error that the broker sends for a token (RFC 7628, section 3.2.2), and goes on. The broker
+  // closes the connection then. Apache Kafka answers with ILLEGAL_SASL_STATE before it does.
+  refused: /authentication|current SASL state|Closed connection/i,
   async produce(address, topic, records, security) {
     const sent = records.map(withoutNullHeaders)
     const producer = openKafka(address, {}, security).producer({ allowAutoTopicCreation: true })

@@ -5,7 +5,10 @@ import type { Reason } from './outcomes.ts'
 
 const transactions: Reason = { fault: 'needs transactions', why: 'A part of it begins a transaction.' }
 const compaction: Reason = { fault: 'needs compaction', why: '`cleanup.policy=compact` is refused.' }
-const sasl: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It skips itself if the brokers have no TLS or SASL.' }
+export const withoutSecurity: Reason = {
+  fault: 'needs TLS, SASL or ACLs',
+  why: 'It skips itself if the brokers have no TLS or SASL.',
+}
 const acls: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It sets ACLs with `kafka-acls.sh`.' }
 const replicas: Reason = { fault: 'needs several brokers', why: 'It creates topics with three replicas.' }
 const share: Reason = { fault: 'needs share groups', why: 'It consumes as a member of a share group (KIP-932).' }
@@ -26,7 +29,7 @@ export const reasons: Readonly<Record<string, Reason>> = {
     fault: 'the suite',
     why: 'It skips itself from Kafka 4.0 on, without message formats 0 and 1.',
   },
-  '0097_ssl_verify': sasl,
+  '0097_ssl_verify': withoutSecurity,
   '0098_consumer_txn': transactions,
   '0101_fetch_from_follower': replicas,
   '0103_transactions': transactions,
@@ -35,11 +38,11 @@ export const reasons: Readonly<Record<string, Reason>> = {
   '0111_delay_create_topics': replicas,
   '0115_producer_auth': acls,
   '0119_consumer_auth': acls,
-  '0126_oauthbearer_oidc': sasl,
+  '0126_oauthbearer_oidc': withoutSecurity,
   '0129_fetch_aborted_msgs': transactions,
-  '0135_sasl_credentials': sasl,
+  '0135_sasl_credentials': withoutSecurity,
   '0137_barrier_batch_consume': transactions,
-  '0142_reauthentication': sasl,
+  '0142_reauthentication': withoutSecurity,
   '0170_share_consumer_subscription': share,
   '0171_share_consumer_consume': share,
   '0172_share_consumer_acknowledge': share,
