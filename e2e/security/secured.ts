@@ -15,7 +15,7 @@ type Settings = Readonly<Record<string, string>>
 
 export interface SecuredBroker {
   readonly process: BrokerProcess
-  /** The value of `bootstrap.servers` for this door. The name is that of the certificate and of the Kerberos service. */
+  /** The value of `bootstrap.servers` for this door, with the name in the certificate and the Kerberos service. */
   address(door: Door): string
   /** The port of the listener without security, for the test itself. */
   readonly plaintext: { readonly port: number }

@@ -5,7 +5,7 @@ import type { Reason } from './outcomes.ts'
 
 const transactions: Reason = { fault: 'needs transactions', why: 'A part of it begins a transaction.' }
 const compaction: Reason = { fault: 'needs compaction', why: '`cleanup.policy=compact` is refused.' }
-export const withoutSecurity: Reason = {
+const withoutSecurity: Reason = {
   fault: 'needs TLS, SASL or ACLs',
   why: 'It skips itself if the brokers have no TLS or SASL.',
 }
@@ -57,4 +57,16 @@ export const reasons: Readonly<Record<string, Reason>> = {
   '0181_share_consumer_topic_delete': share,
   '0184_share_consumer_topic_recreate': share,
   '0185_share_consumer_max_poll_interval': share,
+}
+
+/** The same for tests that log in by SCRAM over TLS. */
+export const reasonsWithSasl: Readonly<Record<string, Reason>> = {
+  ...reasons,
+  '0097_ssl_verify': { fault: 'the suite', why: 'It skips itself without the certificates of `trivup`.' },
+  '0126_oauthbearer_oidc': { fault: 'the suite', why: 'It skips itself with another mechanism than OAUTHBEARER.' },
+  '0135_sasl_credentials': { ...replicas, why: 'A part of it creates a topic with three replicas.' },
+  '0142_reauthentication': {
+    fault: 'chosen',
+    why: 'It skips itself if no broker has `connections.max.reauth.ms`, which ends the session of a password too.',
+  },
 }

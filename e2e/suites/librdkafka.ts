@@ -2,8 +2,8 @@
 // builds the suite once under .cache/ (needs gcc, g++, make, libssl-dev, zlib1g-dev and rapidjson-dev) and runs every
 // test that needs a broker, one number after the other; with Java and Maven also the tests that call kafka-topics.sh.
 // `--store redis` or `redis-cluster` runs it on that store, with separate results. `--tests 0011,0020-0030` runs only
-// these, and keeps the earlier results of the others. Tests without a broker are not run. With `--sasl` the tests log in
-// by SCRAM-SHA-256 over TLS, with separate results.
+// these, and keeps the earlier results of the others. Tests without a broker are not run. With `--sasl` the tests log
+// in by SCRAM-SHA-256 over TLS, with separate results.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
@@ -16,8 +16,8 @@ import { chosenStore, nameOnChosenStore, onChosenStore } from '../../testing/cho
 import { freePort, startBrokerProcess } from '../../testing/process.ts'
 import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
 import { librdkafkaSettings } from '../security/librdkafka.ts'
-import { reasons, withoutSecurity } from './librdkafka-reasons.ts'
-import { earlierSlices, keepSlices, lineOf, type Outcome, type Reason, tell } from './outcomes.ts'
+import { reasons, reasonsWithSasl } from './librdkafka-reasons.ts'
+import { earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
 import { type Ended, runSlice, runStep, stopOnSignal } from './slice.ts'
 
 const PACKAGE = '@confluentinc/kafka-javascript@1.10.1'
@@ -190,12 +190,6 @@ function outcomeOf(name: string, { output, how, report }: Awaited<ReturnType<typ
   return { name, result, seconds: found.duration, detail: detail.replace(/\s+/g, ' ').trim() }
 }
 
-/** Returns the reason for a test that does not pass. With `--sasl` the tests that need it have none. */
-function reasonFor({ name }: Outcome): Reason | null {
-  const reason = reasons[name] ?? null
-  return values.sasl && reason === withoutSecurity ? null : reason
-}
-
 const flags = [...(values.sasl ? ['--sasl'] : []), ...(chosenStore() === 'embedded' ? [] : ['--store', chosenStore()])]
 build()
 const kafkaPath = makeKafkaPath()
@@ -237,7 +231,7 @@ const missing = entries.filter(({ name }) => !outcomes.some(outcome => outcome.n
 if (missing.length > 0)
   console.log(`${missing.length} tests were not run yet: ${missing.map(({ name }) => name.slice(0, 4)).join(' ')}`)
 else
-  tell(suite, outcomes, reasonFor, {
+  tell(suite, outcomes, ({ name }) => (values.sasl ? reasonsWithSasl : reasons)[name] ?? null, {
     title: `librdkafka ${VERSION}: its own test suite${values.sasl ? ' over TLS with SCRAM' : ''}${onChosenStore()}`,
     order: 50,
     command: ['npm run suite:librdkafka', ...(flags.length === 0 ? [] : ['--', ...flags])].join(' '),
