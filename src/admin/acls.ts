@@ -72,19 +72,41 @@ export async function createAcl(
 }
 
 /**
+ * The most rules of a cluster while clients of the Kafka port add to them: every client may do that while ACLs are off.
+ * Operators who sign in have no such bound.
+ */
+export const MOST_RULES = 20_000
+
+/** A rule that is not granted, because there are MOST_RULES. */
+const FULL = Object.freeze({ kind: 'full', message: `There are ${MOST_RULES} rules, the most that clients may make.` })
+
+export type NotGranted = InvalidRule | UnreadableDocument | typeof FULL
+
+/**
  * Grants these rules, with one change for each principal. Resolves to one outcome for each rule, in order: null if the
  * principal has it, else why not. Throws what the store throws; some principals may have their rules then.
  */
-export async function createAcls(
-  rooms: AclRooms,
-  rules: readonly AclRule[],
-): Promise<readonly (InvalidRule | UnreadableDocument | null)[]> {
-  const outcomes = rules.map((rule): InvalidRule | UnreadableDocument | null => objectionTo(rule))
+export async function createAcls(rooms: AclRooms, rules: readonly AclRule[]): Promise<readonly (NotGranted | null)[]> {
+  const outcomes = rules.map((rule): NotGranted | null => objectionTo(rule))
+  refuseBeyondBound(rooms, rules, outcomes)
   await changeEach(rooms, rules, outcomes, (grants, asked) => {
     const all = new Map([...grants, ...asked].map(grant => [keyOf(grant), grant]))
     return all.size === grants.length ? null : [...all.values()]
   })
   return outcomes
+}
+
+/** Refuses new rules beyond the bound. A rule that a principal has already needs no room. */
+function refuseBeyondBound({ acls }: AclRooms, rules: readonly AclRule[], outcomes: (NotGranted | null)[]): void {
+  const { grants } = acls.current()
+  let left = MOST_RULES
+  for (const of of grants.values()) left -= of.length
+  if (left >= rules.length) return
+  const known = new Set([...grants].flatMap(([principal, of]) => of.map(grant => `${principal} ${keyOf(grant)}`)))
+  for (const [at, rule] of rules.entries()) {
+    if (outcomes[at] !== null || known.has(`${canonicalUsername(rule.principal)} ${keyOf(rule)}`)) continue
+    if (left-- <= 0) outcomes[at] = FULL
+  }
 }
 
 /**

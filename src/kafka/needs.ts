@@ -82,9 +82,14 @@ export function onTopics<N extends Naming>(
   naming: N,
   topics: readonly { readonly [Key in N]: string }[],
 ): readonly Need[] {
-  const said = topics.map(topic => topic[naming])
-  if (naming === 'name') return onEach(operation, 'TOPIC', said)
-  return Array.from(new Set(said), id => ({ operation, resource: { type: 'TOPIC', id }, scope: 'row' }))
+  const needOf = (said: string): Need => ({
+    operation,
+    resource: naming === 'name' ? { type: 'TOPIC', name: said } : { type: 'TOPIC', id: said },
+    scope: 'row',
+  })
+  // Most requests of a producer name one topic.
+  if (topics.length === 1) return [needOf(topics[0]![naming])]
+  return Array.from(new Set(topics.map(topic => topic[naming])), needOf)
 }
 
 /** Returns the need of an operation on every topic that the answer has a row about, named in the request or not. */

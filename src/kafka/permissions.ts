@@ -65,7 +65,7 @@ export function permissionsOf(
   catalogue: Pick<CatalogueKeeper, 'current'>,
   denied: Denied,
 ): Permissions | Refusal {
-  if (needs.length === 0) return { ...ALL_ALLOWED, policy }
+  if (needs.every(need => isMetNow(policy, need, catalogue))) return allAllowedBy(policy)
   /** By key (keyOf): the refusal of each resource that is not allowed. */
   const refused = new Map<string, Refusal>()
   /** Needs on topic ids that had no topic when the request arrived. The topic may be found later. */
@@ -91,10 +91,7 @@ export function permissionsOf(
     }
   }
 
-  const isPlain = refused.size === 0 && unresolved.size === 0 && each.length === 0
-
   function refusalOf(resource: Resource): Refusal | null {
-    if (isPlain) return null
     const found = refused.get(keyOf(resource))
     if (found !== undefined) return found
     const late = unresolved.get(keyOf(resource))
@@ -120,6 +117,25 @@ export function permissionsOf(
       !hidden.has(keyOf({ type, name } as Resource)) &&
       eachHidden.every(need => need.resource.type !== type || isMet(policy, need, name)),
   }
+}
+
+/** Returns whether nothing about the need is open: nearly every request has only such needs. */
+function isMetNow(policy: Policy, need: Need, catalogue: Pick<CatalogueKeeper, 'current'>): boolean {
+  const name = nameOf(need.resource, catalogue)
+  if (name === undefined || (name === null && need.scope !== 'request')) return false
+  return isMet(policy, need, name)
+}
+
+/** By policy, the permissions of requests whose needs are met. */
+const allAllowed = new WeakMap<Policy, Permissions>()
+
+function allAllowedBy(policy: Policy): Permissions {
+  let permissions = allAllowed.get(policy)
+  if (permissions === undefined) {
+    permissions = Object.freeze({ ...ALL_ALLOWED, policy })
+    allAllowed.set(policy, permissions)
+  }
+  return permissions
 }
 
 /**

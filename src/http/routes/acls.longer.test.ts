@@ -28,8 +28,7 @@ test('rules are granted in either form, listed, and taken back one by one', asyn
   const { ask, grant, texts } = await open(t)
   assert.deepEqual(await grant({ principal: 'ada', topic: 'orders', operation: 'READ' }), {
     ...{ principal: 'ada', resourceType: 'TOPIC', resource: 'orders', operation: 'READ' },
-    notice:
-      'No broker enforces rules: every Kafka client may do everything, because this version does not have ACL enforcement.',
+    notice: 'No broker enforces rules: every Kafka client may do everything, because svc.broker.acl.enabled is false.',
   })
   await grant({ principal: 'ada', topic: 'orders', operation: 'READ' }, 200)
   await grant({ principal: 'ada', resourceType: 'GROUP', resource: 'billing', operation: 'READ' })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startGround } from '../../../testing/kafka.ts'
+import { MOST_RULES } from '../../admin/acls.ts'
 import { createAcls } from '../../protocol/messages/create-acls.ts'
 import { deleteAcls } from '../../protocol/messages/delete-acls.ts'
 import { describeAcls } from '../../protocol/messages/describe-acls.ts'
@@ -167,4 +168,16 @@ test('a change of rules over Kafka has an audit line with the client, the rule a
     log(),
     /svc\.audit.*create acls.*who=User:ANONYMOUS.*from=127\.0\.0\.1.*code=INVALID_REQUEST.*User:ada READ TOPIC orders/,
   )
+})
+
+test('clients make a bounded number of rules, and those that are there can be named again and deleted', async t => {
+  const { create, list, remove } = await open(t)
+  const many = Array.from({ length: MOST_RULES + 2 }, (_, at) => binding({ resourceName: `t${at}` }))
+  const outcomes = await create(...many)
+  assert.equal(outcomes.filter(each => each === null).length, MOST_RULES)
+  assert.match(outcomes.at(-1)!, /^44 There are 20000 rules/)
+  assert.deepEqual(await create(many[0]!, many.at(-1)!), [null, outcomes.at(-1)])
+  assert.deepEqual(await remove({ resourceNameFilter: 't0' }), [1])
+  assert.deepEqual(await create(many.at(-1)!), [null])
+  assert.equal((await list()).length, MOST_RULES)
 })

@@ -35,6 +35,10 @@ type Upsertion = Body['upsertions'][number]
 
 export const alterUserScramCredentialsHandler = handler(alterUserScramCredentials, rooms => ({
   needs: () => [onCluster('ALTER')],
+  audit: ({ body: { deletions, upsertions } }) => ({
+    verb: 'alter SCRAM credentials',
+    what: { delete: deletions.map(({ name }) => name), store: upsertions.map(({ name }) => name) },
+  }),
   async answer({ body }) {
     const rows = rowsOf(body)
     const counts = new Map<string, number>()

@@ -8,12 +8,20 @@
 // Differences from Apache Kafka: it answers while ACLs are off too (Kafka: SECURITY_DISABLED), because operators make
 // the rules before they switch ACLs on.
 
-import { createAcls as grant, type InvalidRule } from '../../admin/acls.ts'
+import { createAcls as grant, type NotGranted } from '../../admin/acls.ts'
 import { isImplied } from '../../auth/clients/policy.ts'
 import { canonicalUsername } from '../../auth/user-rules.ts'
-import { because, INVALID_REQUEST, isRefusal, KAFKA_STORAGE_ERROR, NONE, type Refusal } from '../../protocol/errors.ts'
+import {
+  because,
+  INVALID_REQUEST,
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  NONE,
+  POLICY_VIOLATION,
+  type Refusal,
+} from '../../protocol/errors.ts'
 import { createAcls } from '../../protocol/messages/create-acls.ts'
-import type { UnreadableDocument } from '../../store/store.ts'
+import { UnreadableDocument } from '../../store/store.ts'
 import { notImplied, readCreation, sayBinding } from '../acls.ts'
 import { handler } from '../handler.ts'
 import { onCluster } from '../needs.ts'
@@ -44,10 +52,11 @@ export const createAclsHandler = handler(createAcls, rooms => ({
   refused: ({ body }, refusal) => ({ results: body.creations.map(() => rowOf(refusal)) }),
 }))
 
-function refusalOf(outcome: InvalidRule | UnreadableDocument | null): Refusal | null {
+function refusalOf(outcome: NotGranted | null): Refusal | null {
   if (outcome === null) return null
-  if ('field' in outcome) return because(INVALID_REQUEST, `The ${outcome.field} ${outcome.message}.`)
-  return because(KAFKA_STORAGE_ERROR, outcome.message)
+  if (outcome instanceof UnreadableDocument) return because(KAFKA_STORAGE_ERROR, outcome.message)
+  if (outcome.kind === 'full') return because(POLICY_VIOLATION, outcome.message)
+  return because(INVALID_REQUEST, `The ${outcome.field} ${outcome.message}.`)
 }
 
 function rowOf(refusal: Refusal | null) {
