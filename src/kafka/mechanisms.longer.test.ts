@@ -4,13 +4,14 @@
 
 import assert from 'node:assert/strict'
 import { createHmac, createPublicKey, type JsonWebKey } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startBroker } from '../../testing/broker.ts'
-import { makeCertificate, noOpenssl } from '../../testing/certificate.ts'
+import { makeAuthority, makeCertificate, noOpenssl } from '../../testing/certificate.ts'
 import { type Claims, encoded, makeKey, signAsTold, startProvider } from '../../testing/identity-provider.ts'
+import { batchOf, fetchOne, produceTo } from '../../testing/kafka.ts'
 import { makeToken, makeWrap, type TokenOptions, writeKeytab } from '../../testing/kerberos-client.ts'
 import { closedByBroker, handshake, sendToken } from '../../testing/sasl.ts'
 import { authenticate as scram } from '../../testing/scram-client.ts'
@@ -109,7 +110,13 @@ function across(wire: Wire): SaslMechanism {
 }
 
 const bearer = (token: string) => `n,,\u0001auth=Bearer ${token}\u0001\u0001`
-const isServed = async (wire: Wire) => (await wire.send(metadata, 4, { topics: [] })).topics.length === 0
+
+/** Produces to a topic and reads from it. Returns the two error codes. */
+async function use(wire: Wire) {
+  await wire.send(metadata, 4, { topics: [{ name: 't' }], allowAutoTopicCreation: true })
+  const { errorCode } = await produceTo(wire, batchOf(['v']))
+  return [errorCode, (await fetchOne(wire, 0)).errorCode]
+}
 
 /** The first token of Kerberos, and the client's answer to the offer of layers: no layer, no other identity. */
 async function byTicket(wire: Wire, ticket: ReturnType<typeof makeToken>) {
@@ -135,7 +142,8 @@ test('clients of every mechanism authenticate beside each other, each with its p
   assert.ok(sessionLifetimeMs > 290_000 && sessionLifetimeMs <= 300_000, 'svc.broker.sasl.oauth.max-reauth')
   const alice = await to('GSSAPI')
   assert.equal((await byTicket(alice, ticket({ client: 'alice/host@KETCH.TEST' }))).errorCode, NONE)
-  for (const wire of [ada, bob, eve, alice]) assert.equal(await isServed(wire), true)
+  // Without ACLs each of them may use every topic.
+  for (const wire of [ada, bob, eve, alice]) assert.deepEqual(await use(wire), [NONE, NONE])
   const told = lines().filter(({ message }) => message === 'a client has authenticated')
   assert.deepEqual(
     told.map(({ mechanism, principal, tenant }) => [mechanism, principal, tenant]),
@@ -188,7 +196,31 @@ test('a credential that is removed from the store counts at the next authenticat
   const late = await to('PLAIN')
   assert.equal((await sendToken(late, `\0bob\0${PASSWORD}`)).errorCode, SASL_AUTHENTICATION_FAILED.code)
   await closedByBroker(late)
-  assert.equal(await isServed(open), true)
+  assert.deepEqual(await use(open), [NONE, NONE])
+})
+
+test('with client certificates and SASL both are demanded, and SASL names the client', {
+  skip: noOpenssl,
+}, async t => {
+  const authority = await makeAuthority(t)
+  const demands = { 'broker.client-auth-required': true, 'broker.trust-cert-file': authority.certificateFile }
+  const { port, lines } = await start(t, { more: demands })
+  const { certificateFile, keyFile } = authority.issue({ subject: '/CN=alice' })
+  const pair = { cert: await readFile(certificateFile), key: await readFile(keyFile) }
+  const wire = await connect({ port, tls: { rejectUnauthorized: false, ...pair } })
+  t.after(() => wire.close())
+  const early = await connect({ port, tls: { rejectUnauthorized: false, ...pair } })
+  await assert.rejects(early.send(metadata, 4, { topics: [] }), 'a certificate is no identity here')
+  await handshake(wire, 'PLAIN')
+  assert.equal((await sendToken(wire, `\0bob\0${PASSWORD}`)).errorCode, NONE)
+  await wire.send(metadata, 4, { topics: [] })
+  const received = lines().filter(({ message }) => message === 'Metadata is received')
+  assert.deepEqual(
+    received.map(({ principal }) => principal),
+    ['User:bob'],
+  )
+  const stranger = await connect({ port, tls: { rejectUnauthorized: false, maxVersion: 'TLSv1.3' } })
+  await assert.rejects(handshake(stranger, 'PLAIN'))
 })
 
 test('a wrong password and an unknown user get the same bytes, and the log tells them apart with the name', {
