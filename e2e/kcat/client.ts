@@ -4,7 +4,7 @@
 import { hasProgram, outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Header, type Received, type Sent } from '../client.ts'
 import { runCommand } from '../command.ts'
-import { librdkafkaEnvironment, librdkafkaSettings, NO_SCRAM_BEFORE_2_6_1 } from '../security/librdkafka.ts'
+import { librdkafkaEnvironment, librdkafkaSettings } from '../security/librdkafka.ts'
 import { type ClientSecurity, NO_SECURITY } from '../security/security.ts'
 
 /** The marks between messages, and between key and value. No text contains these bytes. */
@@ -22,7 +22,6 @@ export const kcat: Client = {
   codecs: CODECS,
   cannotSend: 'timestamps, empty values',
   lacks: {
-    'SCRAM-SHA-256': NO_SCRAM_BEFORE_2_6_1,
     OAUTHBEARER: 'Debian builds librdkafka without libcurl, and kcat cannot be given a token',
   },
   refused: /authentication/i,

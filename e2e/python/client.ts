@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Codec, type Received, type Sent, withoutNullHeaders } from '../client.ts'
 import { type Running, runCommand, startCommand } from '../command.ts'
-import { librdkafkaEnvironment, librdkafkaSettings, NO_SCRAM_BEFORE_2_6_1 } from '../security/librdkafka.ts'
+import { librdkafkaEnvironment, librdkafkaSettings } from '../security/librdkafka.ts'
 import { type ClientSecurity, NO_SECURITY, protocolOf } from '../security/security.ts'
 
 /** Debian's own interpreter: no other one finds its packages. */
@@ -121,7 +121,7 @@ export const confluentPython: Client = {
   absence: () => absence('confluent_kafka', 'python3-confluent-kafka'),
   codecs: CODECS,
   cannotSend: null,
-  lacks: { 'SCRAM-SHA-256': NO_SCRAM_BEFORE_2_6_1 },
+  lacks: {},
   refused: /authentication/i,
   ...clientOf('confluent.py', record => record, librdkafkaSettings),
 }

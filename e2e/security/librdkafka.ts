@@ -5,12 +5,6 @@ import { type ClientSecurity, protocolOf } from './security.ts'
 
 type Settings = Readonly<Record<string, string>>
 
-/**
- * Why Debian's librdkafka 2.0.2 has no SCRAM. Its proof is right, but its last message repeats its own nonce. RFC 5802
- * (section 5) demands exactly the nonce that the server sent, and Apache Kafka checks that since CVE-2024-56128.
- */
-export const NO_SCRAM_BEFORE_2_6_1 = 'librdkafka before 2.6.1 sends its nonce twice, which Apache Kafka 4 refuses too'
-
 export function librdkafkaSettings(security: ClientSecurity): Settings {
   const { tls } = security
   return {
