@@ -24,5 +24,7 @@ export const saslAuthenticateHandler = handler(saslAuthenticate, ({ authenticati
   },
   // The state of the client is unknown then. An error code would tell the Java client to give up.
   refused: () => CLOSE,
+  // A mechanism takes what it needs at once. So a frame whose tags or token are large is not held while it decides.
+  kept: body => ({ ...body, authBytes: NO_TOKEN }),
   patienceMs: () => authentication.timeoutMs,
 }))
