@@ -18,6 +18,7 @@ import { MEMBER_ID_REQUIRED } from '../protocol/errors.ts'
 import { deleteGroups } from '../protocol/messages/delete-groups.ts'
 import { deleteRecords } from '../protocol/messages/delete-records.ts'
 import { deleteTopics } from '../protocol/messages/delete-topics.ts'
+import { describeProducers } from '../protocol/messages/describe-producers.ts'
 import { describeTopicPartitions } from '../protocol/messages/describe-topic-partitions.ts'
 import { fetch } from '../protocol/messages/fetch.ts'
 import { findCoordinator } from '../protocol/messages/find-coordinator.ts'
@@ -79,6 +80,28 @@ test('a denied produce stores nothing, and a denied Metadata, Produce or commit 
   })
   await stopped.closed
   assert.equal(await endOf(world, 'a'), 0)
+})
+
+test('a topic that a client may not ask for is not looked for in the store, so no time tells whether it exists', async t => {
+  const store = createMemoryStore(systemClock)
+  t.after(() => store.faults.release())
+  const policies = { current: () => policy(on('GROUP', 'READ', '*')), resolve: async () => null }
+  const broker = await startBroker(t, {}, { openStore: async () => store, isShared: true, policies })
+  const wire = await broker.connect()
+  await wire.send(metadata, 9, { topics: [] } as never)
+  store.faults.hold('version')
+  const name = 'hidden'
+  const { topics } = await wire.send(metadata, 9, { topics: [{ name }], allowAutoTopicCreation: true } as never)
+  assert.equal(topics[0]!.errorCode, CODES.TOPIC)
+  const described = await wire.send(describeProducers, 0, { topics: [{ name, partitionIndexes: [0] }] })
+  assert.equal(described.topics[0]!.partitions[0]!.errorCode, CODES.TOPIC)
+  const partitions = [{ partitionIndex: 0, committedOffset: 7, committedLeaderEpoch: -1, committedMetadata: null }]
+  const committed = await wire.send(offsetCommit, 8, {
+    ...{ groupId: 'g', generationIdOrMemberEpoch: -1, memberId: '', groupInstanceId: null },
+    topics: [{ name, partitions }],
+  } as never)
+  assert.equal(committed.topics[0]!.partitions[0]!.errorCode, CODES.TOPIC)
+  assert.equal((await produced(wire, name)).responses[0]!.partitionResponses[0]!.errorCode, CODES.TOPIC)
 })
 
 test('a rule to write a name lets its client create the topic and delete its records, as Kafka Streams does', async t => {
