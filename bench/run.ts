@@ -3,6 +3,7 @@
 //   npm run bench -- produce fetch --rounds 5 --seconds 3
 
 import { parseArgs } from 'node:util'
+import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
 import { compression } from './compression.ts'
@@ -42,6 +43,7 @@ const QUESTIONS: readonly Question[] = [
   slowReaders,
   scrape,
   tls,
+  acls,
   adminHttp,
   kafkaProduce,
   kafkaLatency,

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { seededRandom } from '../src/base/random.ts'
+import type { ClientSecurity, Mechanism } from './security/security.ts'
 
 export const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
 export type Codec = (typeof CODECS)[number]
@@ -46,15 +47,26 @@ export interface Client {
   readonly codecs: readonly Codec[]
   /** The parts of a record that it cannot express, in words; null when it sends everything as it is. */
   readonly cannotSend: string | null
+  /** The SASL mechanisms that it does not have here, each with the reason. */
+  readonly lacks: Readonly<Partial<Record<Mechanism, string>>>
+  /** Matches the error of produce() if the broker refuses the login. */
+  readonly refused: RegExp
   /**
    * Sends the records with acks=all, in order within each partition, and waits until all are acknowledged. Resolves to
-   * the records as the client sent them: a client may be unable to send a timestamp or an empty value.
+   * the records as the client sent them: a client may be unable to send a timestamp or an empty value. The connection
+   * has no security by default, here and in consume().
    */
-  produce(address: string, topic: string, records: readonly Sent[]): Promise<readonly Sent[]>
+  produce(address: string, topic: string, records: readonly Sent[], security?: ClientSecurity): Promise<readonly Sent[]>
   /** The record without the parts that the client cannot show when it reads; absent if it shows every part. */
   asRead?(record: Sent): Sent
   /** Joins the group, reads from the beginning until it has `count` records, commits, leaves. */
-  consume(address: string, topic: string, group: string, count: number): Promise<readonly Received[]>
+  consume(
+    address: string,
+    topic: string,
+    group: string,
+    count: number,
+    security?: ClientSecurity,
+  ): Promise<readonly Received[]>
 }
 
 export const FIRST_TIMESTAMP = 1_600_000_000_000

@@ -7,6 +7,8 @@ export interface Running {
   readonly child: ChildProcess
   /** Resolves with standard output; rejects with both outputs if the status is not 0. */
   readonly done: Promise<Buffer>
+  /** Returns what it has written to standard error. */
+  complaints(): string
   /** Resolves once a line of standard output satisfies the test; rejects if the program ends before. */
   line(satisfies: (line: string) => boolean): Promise<string>
 }
@@ -53,6 +55,7 @@ export function startCommand(
   return {
     child,
     done,
+    complaints: () => complaints,
     async line(satisfies) {
       for (;;) {
         const complete = text.slice(0, text.lastIndexOf('\n') + 1)

@@ -8,6 +8,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { askHttp } from '../testing/ask-http.ts'
+import { makeCertificate, noOpenssl } from '../testing/certificate.ts'
+import { writeKeytab } from '../testing/kerberos-client.ts'
 import { freePort, startBrokerProcess } from '../testing/process.ts'
 import { type Ended, runToEnd } from './command.ts'
 
@@ -53,6 +55,62 @@ test('an operator’s mistake ends with status 1 and one message without a stack
   assert.match(help.out, /svc\.broker\.port/)
   assert.ok(help.out.split('\n').length < 60)
   assert.match(version.out, /^ketch \d+\.\d+\.\d+\n$/)
+})
+
+test('each mistake in the security of the Kafka port ends the start with its sentence', {
+  skip: noOpenssl,
+}, async t => {
+  const cwd = await folder(t)
+  const { certificateFile, keyFile } = await makeCertificate(t)
+  await writeFile(join(cwd, 'kafka.keytab'), 'no keytab')
+  const other = { principal: 'http/broker.test@KETCH.TEST', kvno: 1, enctype: 18, bytes: Buffer.alloc(32, 1) }
+  await writeFile(join(cwd, 'other.keytab'), writeKeytab([other]), { mode: 0o600 })
+  const tls = ['tls=true', `cert-file=${certificateFile}`, `key-file=${keyFile}`]
+  const sasl = (mechanism: string, ...more: readonly string[]) => [
+    'sasl.enabled=true',
+    `sasl.mechanisms=${mechanism}`,
+    ...more.map(each => `sasl.${each}`),
+  ]
+  const kerberos = (...more: readonly string[]) => sasl('GSSAPI', ...more.map(each => `gssapi.${each}`))
+  const principal = 'principal=kafka/broker.test@KETCH.TEST'
+  const cases: readonly (readonly [said: string | RegExp, settings: readonly string[]])[] = [
+    ['svc.broker.sasl: PLAIN mechanism requires svc.broker.tls=true', sasl('PLAIN')],
+    ['svc.broker.sasl: OAUTHBEARER mechanism requires svc.broker.tls=true', sasl('OAUTHBEARER')],
+    [/^svc\.broker\.acl\.enabled: got true .*svc\.broker\.sasl\.enabled=true/, ['acl.enabled=true']],
+    [/OAUTHBEARER.*svc\.broker\.sasl\.oauth\.issuer-uri/, [...tls, ...sasl('OAUTHBEARER')]],
+    [
+      /OAUTHBEARER.*svc\.broker\.sasl\.oauth\.audience/,
+      [...tls, ...sasl('OAUTHBEARER', 'oauth.issuer-uri=https://id.example')],
+    ],
+    [/GSSAPI.*svc\.broker\.sasl\.gssapi\.keytab-file/, kerberos(principal)],
+    [/GSSAPI.*svc\.broker\.sasl\.gssapi\.principal/, kerberos('keytab-file=kafka.keytab')],
+    [
+      /^svc\.broker\.sasl\.gssapi\.keytab-file .*kafka\.keytab is not a keytab$/,
+      kerberos('keytab-file=kafka.keytab', principal),
+    ],
+    [
+      /^svc\.broker\.sasl\.gssapi\.keytab-file .*has no key of kafka\/broker\.test@KETCH\.TEST; it has keys of http/,
+      kerberos('keytab-file=other.keytab', principal),
+    ],
+    [
+      /^svc\.broker\.sasl\.gssapi\.principal .*: alice is not a principal of a service/,
+      kerberos('keytab-file=other.keytab', 'principal=alice'),
+    ],
+    [/^svc\.broker\.sasl\.mechanisms: got an empty list/, ['sasl.mechanisms=']],
+    [/^svc\.broker\.sasl\.mechanisms: got 'SCRAM-SHA-512'/, ['sasl.mechanisms=SCRAM-SHA-512']],
+    [/svc\.broker\.sasl\.enabld/, ['sasl.enabld=true']],
+    [/^svc\.broker\.tls: got true .*svc\.broker\.cert-file/, ['tls=true']],
+    [/svc\.broker\.client-auth-required.*svc\.broker\.trust-cert-file/, [...tls, 'client-auth-required=true']],
+  ]
+  const own = ['host=127.0.0.1', `port=${await freePort()}`]
+  for (const [said, settings] of cases) {
+    const given = [...own, ...settings].map(each => `--svc.broker.${each}`)
+    const { status, err } = await run(cwd, '--server.address=127.0.0.1', '--server.port=0', ...given)
+    assert.equal(status, 1, `${settings}: ${err}`)
+    const [, sentence] = /^ketch: ([^\n]+)\n$/.exec(err)!
+    if (typeof said === 'string') assert.equal(sentence, said)
+    else assert.match(sentence!, said)
+  }
 })
 
 test('a broker logs its folder and its settings file, wherever it is started', async t => {

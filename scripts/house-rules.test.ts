@@ -86,6 +86,13 @@ test('only one room each may use the clock, random values, the environment and t
   assert.deepEqual(inspect({ 'src/log/lane.ts': `${HEAD}// Date.now() is not asked here.` }), [])
 })
 
+test('TLS without a check of the certificate or its name is found', () => {
+  for (const option of ['rejectUnauthorized: false', 'checkServerIdentity: () => undefined'])
+    assert.equal(inspect({ 'src/store/redis.ts': `${HEAD}connect({ ${option} })` }).length, 1, option)
+  const own = 'src/kafka/connection/handshake.ts'
+  assert.deepEqual(inspect({ [own]: `${HEAD}createServer({ requestCert: true, rejectUnauthorized: false })` }), [])
+})
+
 test('names without meaning, names that are not kebab-case, and files without a head are found', () => {
   assert.match(inspect({ 'src/log/utils.ts': HEAD })[0]!, /a name that says nothing/)
   assert.match(inspect({ 'src/log/fileName.ts': HEAD })[0]!, /not kebab-case/)

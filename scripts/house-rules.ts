@@ -95,6 +95,12 @@ const BANS: readonly Ban[] = [
     instead: 'log through telemetry/logger.ts',
     allowed: ['src/main.ts'],
   },
+  {
+    pattern: /\brejectUnauthorized: false\b|\bcheckServerIdentity\b/,
+    instead: 'verify the certificate and the name of the other side, as Node does',
+    // The first judges client certificates itself, and the second has pins in place of names.
+    allowed: ['src/kafka/connection/handshake.ts', 'src/kafka/peer-tls.ts'],
+  },
   { pattern: /\b(FIXME|TODO|XXX)\b/, instead: 'finish it, or file an issue', allowed: [] },
   { pattern: /^\s*(export )?(const )?enum /, instead: 'a frozen object `as const`', allowed: [] },
   { pattern: /^export default /, instead: 'a named export', allowed: [] },

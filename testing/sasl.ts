@@ -83,8 +83,12 @@ export function handshake(wire: Wire, mechanism = 'PLAIN', version = 1): Promise
   return wire.send(saslHandshake, version, { mechanism })
 }
 
-export function sendToken(wire: Wire, token: string, version = 2): Promise<ResponseOf<typeof saslAuthenticate>> {
-  return wire.send(saslAuthenticate, version, { authBytes: Buffer.from(token) })
+export function sendToken(
+  wire: Wire,
+  token: string | Uint8Array,
+  version = 2,
+): Promise<ResponseOf<typeof saslAuthenticate>> {
+  return wire.send(saslAuthenticate, version, { authBytes: Buffer.from(token as string) })
 }
 
 /** Authenticates with a mechanism of one token. */

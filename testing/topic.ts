@@ -33,12 +33,13 @@ export async function createTopicOfAll(
   name: string,
   partitions: number,
   ids: readonly number[],
+  configs?: Configs,
 ): Promise<void> {
   const wire = await connect({ port: broker.port })
   const seesAll = async () => (await wire.send(metadata, 9, { topics: [] })).brokers.length === ids.length
   await eventually('the brokers see each other', seesAll, LONGEST_MS)
   for (;;) {
-    await createTopic(broker, name, partitions)
+    await createTopic(broker, name, partitions, configs)
     let leaders: ReadonlySet<number> = new Set()
     await eventually('every partition is led', async () => {
       const { topics } = await wire.send(metadata, 9, { topics: [{ name }] })

@@ -6,6 +6,8 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { CACHE } from '../../testing/cache.ts'
 import { type Client, CODECS, type Header, type Received, runsByCodec, withoutNullHeaders } from '../client.ts'
+import { librdkafkaSettings } from '../security/librdkafka.ts'
+import { NO_SECURITY } from '../security/security.ts'
 
 export const PACKAGE = '@confluentinc/kafka-javascript'
 export const VERSION = '1.10.1'
@@ -45,14 +47,17 @@ interface Payload {
   }
 }
 
-/** A logger that prints nothing. */
-const logger = { info() {}, error() {}, warn() {}, debug() {}, namespace: () => logger, setLogLevel() {} }
+/** Returns a logger that prints nothing. It passes errors on. */
+function makeLogger(error: (text: string) => void): object {
+  const logger = { info() {}, error, warn() {}, debug() {}, namespace: () => logger, setLogLevel() {} }
+  return logger
+}
 
 const load = (): Binding => createRequire(join(FOLDER, 'package.json'))(PACKAGE)
 
-/** Returns a client that logs nothing. Its producers and consumers take librdkafka's settings. */
-export const openConfluentJs = (brokers: readonly string[]) =>
-  new (load().KafkaJS.Kafka)({ kafkaJS: { brokers, clientId: 'e2e', logger } })
+/** Returns a client that prints nothing. Its producers and consumers take librdkafka's settings. */
+export const openConfluentJs = (brokers: readonly string[], onError: (text: string) => void = () => {}) =>
+  new (load().KafkaJS.Kafka)({ kafkaJS: { brokers, clientId: 'e2e', logger: makeLogger(onError) } })
 
 export const confluentJs: Client = {
   name: 'confluent-kafka-javascript',
@@ -64,15 +69,22 @@ export const confluentJs: Client = {
       : 'SKIPPED e2e/confluent-js: node scripts/run.mjs e2e/confluent-js/build.ts',
   codecs: CODECS,
   cannotSend: 'null header values',
-  async produce(address, topic, records) {
+  lacks: { GSSAPI: 'it runs in the process of the tests, and librdkafka takes krb5.conf from the environment' },
+  refused: /authentication/i,
+  async produce(address, topic, records, security = NO_SECURITY) {
     const sent = records.map(withoutNullHeaders)
     for (const run of runsByCodec(sent)) {
-      const producer = openConfluentJs([address]).producer({
+      const complaints: string[] = []
+      const producer = openConfluentJs([address], text => complaints.push(text)).producer({
+        ...librdkafkaSettings(security),
         'compression.codec': run[0]!.codec,
         acks: -1,
         'linger.ms': 5,
       })
-      await producer.connect()
+      // It connects again and again. When it gives up, its error does not say why, unlike its log.
+      await producer.connect().catch(cause => {
+        throw new Error(`${cause}; it logged ${complaints.join(', ')}`, { cause })
+      })
       try {
         await producer.send({
           topic,
@@ -95,8 +107,9 @@ export const confluentJs: Client = {
     ...record,
     headers: record.headers.map(({ name, value }) => ({ name, value: value ?? Buffer.alloc(0) })),
   }),
-  async consume(address, topic, group, count) {
+  async consume(address, topic, group, count, security = NO_SECURITY) {
     const consumer = openConfluentJs([address]).consumer({
+      ...librdkafkaSettings(security),
       kafkaJS: { groupId: group, fromBeginning: true },
       'heartbeat.interval.ms': 500,
     })

@@ -2,17 +2,23 @@
 // is one line: partition, timestamp, codec (produced) or offset (consumed), key, value and headers (a name, a space, a
 // value), with tabs between them. Names and bytes are in base64; - is null.
 //
-//   Records produce ADDRESS TOPIC               records on standard input
-//   Records consume ADDRESS TOPIC GROUP COUNT   records on standard output
+//   Records produce FILE ADDRESS TOPIC               records on standard input
+//   Records consume FILE ADDRESS TOPIC GROUP COUNT   records on standard output
+//   Records load    FILE ADDRESS TOPIC PARTITIONS RATE
+//                                                    sends 0, 1, ... at RATE records a second until input ends
+//
+// FILE has properties of the client. `load` prints a line for each record: the value, and the error if there is one;
+// and when it ends, how often it authenticated again on an open connection, as `again COUNT`.
 
 import java.io.BufferedReader;
+import java.io.FileReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
-import java.util.Map;
+import java.util.Properties;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
@@ -25,11 +31,19 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 
 public class Records {
     public static void main(String[] args) throws Exception {
-        if (args[0].equals("produce")) produce(args[1], args[2]);
-        else consume(args[1], args[2], args[3], Integer.parseInt(args[4]));
+        Properties configs = new Properties();
+        try (FileReader file = new FileReader(args[1])) {
+            configs.load(file);
+        }
+        configs.put("bootstrap.servers", args[2]);
+        if (args[0].equals("produce")) produce(configs, args[3]);
+        else if (args[0].equals("load")) load(configs, args[3], Integer.parseInt(args[4]), Integer.parseInt(args[5]));
+        else consume(configs, args[3], args[4], Integer.parseInt(args[5]));
     }
 
-    private static void produce(String address, String topic) throws Exception {
+    private static void produce(Properties configs, String topic) throws Exception {
+        configs.put("acks", "all");
+        configs.put("linger.ms", "5");
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         KafkaProducer<byte[], byte[]> producer = null;
         List<Future<RecordMetadata>> sent = new ArrayList<>();
@@ -39,9 +53,8 @@ public class Records {
             if (!parts[2].equals(codec)) {
                 if (producer != null) producer.close();
                 codec = parts[2];
-                producer = new KafkaProducer<>(
-                    Map.of("bootstrap.servers", address, "acks", "all", "linger.ms", "5", "compression.type", codec),
-                    new ByteArraySerializer(), new ByteArraySerializer());
+                configs.put("compression.type", codec);
+                producer = new KafkaProducer<>(configs, new ByteArraySerializer(), new ByteArraySerializer());
             }
             ProducerRecord<byte[], byte[]> record = new ProducerRecord<>(
                 topic, Integer.valueOf(parts[0]), Long.valueOf(parts[1]), bytes(parts[3]), bytes(parts[4]));
@@ -55,10 +68,40 @@ public class Records {
         for (Future<RecordMetadata> each : sent) each.get();
     }
 
-    private static void consume(String address, String topic, String group, int count) throws Exception {
-        Map<String, Object> configs = Map.of(
-            "bootstrap.servers", address, "group.id", group, "auto.offset.reset", "earliest",
-            "enable.auto.commit", "false", "heartbeat.interval.ms", "500");
+    private static void load(Properties configs, String topic, int partitions, int rate) throws Exception {
+        configs.put("acks", "all");
+        configs.put("linger.ms", "2");
+        configs.put("reconnect.backoff.max.ms", "200");
+        KafkaProducer<byte[], byte[]> producer =
+            new KafkaProducer<>(configs, new ByteArraySerializer(), new ByteArraySerializer());
+        long started = System.nanoTime();
+        for (int value = 0; System.in.available() == 0; ) {
+            if (value > rate * (System.nanoTime() - started) / 1e9) {
+                Thread.sleep(2);
+                continue;
+            }
+            String text = String.valueOf(value++);
+            producer.send(
+                new ProducerRecord<>(topic, Integer.parseInt(text) % partitions, null, text.getBytes("UTF-8")),
+                (metadata, error) -> {
+                    synchronized (System.out) {
+                        System.out.println(error == null ? text : text + " " + error);
+                    }
+                });
+        }
+        producer.flush();
+        double again = producer.metrics().entrySet().stream()
+            .filter(entry -> entry.getKey().name().equals("successful-reauthentication-total"))
+            .mapToDouble(entry -> (Double) entry.getValue().metricValue()).sum();
+        producer.close();
+        System.out.println("again " + (long) again);
+    }
+
+    private static void consume(Properties configs, String topic, String group, int count) throws Exception {
+        configs.put("group.id", group);
+        configs.put("auto.offset.reset", "earliest");
+        configs.put("enable.auto.commit", "false");
+        configs.put("heartbeat.interval.ms", "500");
         PrintStream out = new PrintStream(System.out, false, "UTF-8");
         try (KafkaConsumer<byte[], byte[]> consumer =
                  new KafkaConsumer<>(configs, new ByteArrayDeserializer(), new ByteArrayDeserializer())) {

@@ -3,8 +3,10 @@
 
 import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'
 import { type Client, CODECS, type Header, type Received, runsByCodec, type Sent } from '../client.ts'
-import { runCommand } from '../command.ts'
+import { runCommand, startCommand } from '../command.ts'
+import { type ClientSecurity, NO_SECURITY } from '../security/security.ts'
 import { fetchJars, JAVA_ARGUMENTS } from './jars.ts'
+import { securityFlags, withPropertiesFile } from './security.ts'
 
 /** The marks between the parts of a record and at its end. No record of the tests contains them. */
 const PART = '<|part|>'
@@ -17,6 +19,17 @@ export function runJava(mainClass: string, args: readonly string[], input?: stri
   return runCommand('java', [...JAVA_ARGUMENTS, mainClass, ...args], input === undefined ? {} : { input })
 }
 
+/** Runs one of the console programs. They end with status 0 after an error, which they only log. */
+function runConsole(mainClass: string, security: ClientSecurity, args: readonly string[], input = ''): Promise<Buffer> {
+  return withPropertiesFile(security, async file => {
+    const flags = [...securityFlags(security), ...JAVA_ARGUMENTS, mainClass, '--command-config', file]
+    const running = startCommand('java', [...flags, ...args], { input })
+    const output = await running.done
+    if (running.complaints().includes('ERROR')) throw new Error(`${mainClass} logged: ${running.complaints()}`)
+    return output
+  })
+}
+
 const properties = (flag: string, pairs: Readonly<Record<string, string>>) =>
   Object.entries(pairs).flatMap(([name, value]) => [flag, `${name}=${value}`])
 
@@ -27,15 +40,18 @@ export const javaConsole: Client = {
   absence: fetchJars,
   codecs: CODECS,
   cannotSend: 'partitions, timestamps, values that are not text',
-  async produce(address, topic, records) {
+  lacks: {},
+  refused: /SaslAuthenticationException/,
+  async produce(address, topic, records, security = NO_SECURITY) {
     const sent = records.map(expressible)
     for (const run of runsByCodec(sent)) {
       const lines = run.map(({ headers, key, value }) => {
         const headerText = headers.map(header => `${header.name}:${header.value ?? NULL}`).join(',')
         return [headers.length === 0 ? NULL : headerText, key ?? NULL, value ?? NULL].join(PART)
       })
-      await runJava(
+      await runConsole(
         'org.apache.kafka.tools.ConsoleProducer',
+        security,
         [
           ...['--bootstrap-server', address, '--topic', topic, '--compression-codec', run[0]!.codec],
           ...properties('--command-property', { acks: 'all', 'linger.ms': '5' }),
@@ -52,8 +68,8 @@ export const javaConsole: Client = {
     }
     return sent
   },
-  async consume(address, topic, group, count) {
-    const output = await runJava('org.apache.kafka.tools.consumer.ConsoleConsumer', [
+  async consume(address, topic, group, count, security = NO_SECURITY) {
+    const output = await runConsole('org.apache.kafka.tools.consumer.ConsoleConsumer', security, [
       ...['--bootstrap-server', address, '--topic', topic, '--group', group, '--from-beginning'],
       ...['--max-messages', String(count)],
       ...properties('--command-property', { 'heartbeat.interval.ms': '500' }),

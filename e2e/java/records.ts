@@ -4,35 +4,68 @@ import { fileURLToPath } from 'node:url'
 import { classPathOf, fetchJars, type Jars } from '../../testing/jars.ts'
 import { hasProgram } from '../../testing/programs.ts'
 import { type Client, CODECS, type Received, type Sent } from '../client.ts'
-import { runCommand } from '../command.ts'
+import { type Running, runCommand, startCommand } from '../command.ts'
+import { type ClientSecurity, NO_SECURITY } from '../security/security.ts'
 import { JAVA_FLAGS } from './jars.ts'
+import { securityFlags, withPropertiesFile } from './security.ts'
 
 const source = fileURLToPath(new URL('Records.java', import.meta.url))
 
+const jarsOf = (version: string): Jars => ({
+  name: `kafka-clients-${version}-oauthbearer`,
+  artifacts: [
+    `org.apache.kafka:kafka-clients:${version}`,
+    'org.slf4j:slf4j-simple:1.7.36',
+    // OAUTHBEARER needs these, and kafka-clients does not depend on them.
+    'com.fasterxml.jackson.core:jackson-databind:2.20.0',
+    'org.bitbucket.b_c:jose4j:0.9.6',
+  ],
+})
+
+/** Returns the arguments of a JVM that runs Records.java with the properties of the file. */
+function argumentsOf(version: string, security: ClientSecurity, verb: string, file: string): readonly string[] {
+  const flags = [...JAVA_FLAGS, ...securityFlags(security), '-cp', classPathOf(jarsOf(version))]
+  return [...flags, source, verb, file]
+}
+
+/** Runs `load` of Records.java until its input gets a byte. `use` gets the running program. */
+export function withJavaLoad<T>(
+  version: string,
+  security: ClientSecurity,
+  args: readonly [address: string, topic: string, partitions: number, perSecond: number],
+  use: (running: Running) => Promise<T>,
+): Promise<T> {
+  return withPropertiesFile(security, file =>
+    use(
+      startCommand('java', [...argumentsOf(version, security, 'load', file), ...args.map(String)], { keepOpen: true }),
+    ),
+  )
+}
+
 function javaClient(version: string): Client {
-  const jars: Jars = {
-    name: `kafka-clients-${version}`,
-    artifacts: [`org.apache.kafka:kafka-clients:${version}`, 'org.slf4j:slf4j-simple:1.7.36'],
-  }
-  const run = (args: readonly string[], input = '') =>
-    runCommand('java', [...JAVA_FLAGS, '-cp', classPathOf(jars), source, ...args], { input })
+  const run = ([verb, ...args]: readonly [string, ...string[]], security: ClientSecurity, input = '') =>
+    withPropertiesFile(security, file =>
+      runCommand('java', [...argumentsOf(version, security, verb, file), ...args], { input }),
+    )
   return {
     name: `java-${version}`,
     from: 'Maven Central',
     version: () => version,
     absence: () => {
       if (!hasProgram('javac')) return 'SKIPPED e2e/java: apt-get install default-jdk-headless maven'
-      const absence = fetchJars(jars)
+      const absence = fetchJars(jarsOf(version))
       return absence === null ? null : `SKIPPED e2e/java: ${absence}`
     },
     codecs: CODECS,
     cannotSend: null,
-    async produce(address, topic, records) {
-      await run(['produce', address, topic], records.map(toLine).join(''))
+    lacks: {},
+    refused: /SaslAuthenticationException/,
+    async produce(address, topic, records, security = NO_SECURITY) {
+      await run(['produce', address, topic], security, records.map(toLine).join(''))
       return records
     },
-    async consume(address, topic, group, count) {
-      const output = await run(['consume', address, topic, group, String(count)])
+    async consume(address, topic, group, count, security = NO_SECURITY) {
+      const output = await run(['consume', address, topic, group, String(count)], security)
       return output.toString().trimEnd().split('\n').map(fromLine)
     },
   }
@@ -62,4 +95,5 @@ function fromLine(line: string): Received {
 }
 
 /** The last release for brokers before 4.0, and the newest release. */
-export const javaClients: readonly Client[] = [javaClient('3.9.2'), javaClient('4.4.0')]
+export const JAVA_VERSIONS = ['3.9.2', '4.4.0'] as const
+export const javaClients: readonly Client[] = JAVA_VERSIONS.map(javaClient)

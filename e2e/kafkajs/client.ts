@@ -1,7 +1,8 @@
 // kafkajs as a client of the matrix, in the test's own process. It has gzip itself; this file adds the other codecs.
 
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import kafkajs, { type IHeaders, type Kafka, type Message, type RetryOptions } from 'kafkajs'
+import kafkajs, { type IHeaders, type Kafka, type KafkaConfig, type Message, type RetryOptions } from 'kafkajs'
 import { compress, decompress } from '../../src/protocol/compression.ts'
 import {
   type Client,
@@ -12,6 +13,7 @@ import {
   runsByCodec,
   withoutNullHeaders,
 } from '../client.ts'
+import { type ClientSecurity, fetchToken, NO_SECURITY } from '../security/security.ts'
 
 const CODEC_NUMBERS = { none: 0, gzip: 1, snappy: 2, lz4: 3, zstd: 4 } as const satisfies Record<Codec, number>
 
@@ -30,13 +32,39 @@ for (const codec of CODECS) {
  * Returns a kafkajs client that logs nothing, and that retries for a short time unless `retry` says otherwise. Commas
  * separate several addresses.
  */
-export function openKafka(address: string, retry: RetryOptions = {}): Kafka {
+export function openKafka(address: string, retry: RetryOptions = {}, security = NO_SECURITY): Kafka {
   return new kafkajs.Kafka({
+    ...securityConfig(security),
     clientId: 'e2e',
     brokers: address.split(','),
     logLevel: kafkajs.logLevel.NOTHING,
     retry: { initialRetryTime: 50, retries: 8, ...retry },
   })
+}
+
+function securityConfig({ tls, sasl }: ClientSecurity): Pick<KafkaConfig, 'ssl' | 'sasl'> {
+  return {
+    ...(tls !== null && {
+      ssl: {
+        ca: readFileSync(tls.caFile),
+        ...(tls.own && { cert: readFileSync(tls.own.certificateFile), key: readFileSync(tls.own.keyFile) }),
+      },
+    }),
+    ...(sasl !== null && { sasl: saslConfig(sasl) }),
+  }
+}
+
+function saslConfig(sasl: NonNullable<ClientSecurity['sasl']>): NonNullable<KafkaConfig['sasl']> {
+  switch (sasl.mechanism) {
+    case 'SCRAM-SHA-256':
+      return { mechanism: 'scram-sha-256', username: sasl.username, password: sasl.password }
+    case 'PLAIN':
+      return { mechanism: 'plain', username: sasl.username, password: sasl.password }
+    case 'OAUTHBEARER':
+      return { mechanism: 'oauthbearer', oauthBearerProvider: async () => ({ value: await fetchToken(sasl) }) }
+    case 'GSSAPI':
+      throw new Error('kafkajs has no GSSAPI')
+  }
 }
 
 export const kafkaJs: Client = {
@@ -53,9 +81,13 @@ export const kafkaJs: Client = {
   },
   codecs: CODECS,
   cannotSend: 'null header values',
-  async produce(address, topic, records) {
+  lacks: { GSSAPI: 'kafkajs does not have it' },
+  // It does not read the error that the broker sends for a token (RFC 7628, section 3.2.2), and goes on. The broker
+  // closes the connection then. Apache Kafka answers with ILLEGAL_SASL_STATE before it does.
+  refused: /authentication|current SASL state|Closed connection/i,
+  async produce(address, topic, records, security) {
     const sent = records.map(withoutNullHeaders)
-    const producer = openKafka(address).producer({ allowAutoTopicCreation: true })
+    const producer = openKafka(address, {}, security).producer({ allowAutoTopicCreation: true })
     await producer.connect()
     try {
       for (const run of runsByCodec(sent)) {
@@ -81,8 +113,12 @@ export const kafkaJs: Client = {
     }
     return sent
   },
-  async consume(address, topic, group, count) {
-    const consumer = openKafka(address).consumer({ groupId: group, heartbeatInterval: 500, maxWaitTimeInMs: 200 })
+  async consume(address, topic, group, count, security) {
+    const consumer = openKafka(address, {}, security).consumer({
+      groupId: group,
+      heartbeatInterval: 500,
+      maxWaitTimeInMs: 200,
+    })
     const received: Received[] = []
     const enough = Promise.withResolvers<void>()
     await consumer.connect()

@@ -4,6 +4,8 @@
 import { hasProgram, outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Header, type Received, type Sent } from '../client.ts'
 import { runCommand } from '../command.ts'
+import { librdkafkaEnvironment, librdkafkaSettings } from '../security/librdkafka.ts'
+import { type ClientSecurity, NO_SECURITY } from '../security/security.ts'
 
 /** The marks between messages, and between key and value. No text contains these bytes. */
 const END = '\x1e'
@@ -19,7 +21,11 @@ export const kcat: Client = {
   absence: () => (hasProgram('kcat') ? null : 'SKIPPED e2e/kcat: apt-get install kcat'),
   codecs: CODECS,
   cannotSend: 'timestamps, empty values',
-  async produce(address, topic, records) {
+  lacks: {
+    OAUTHBEARER: 'Debian builds librdkafka without libcurl, and kcat cannot be given a token',
+  },
+  refused: /authentication/i,
+  async produce(address, topic, records, security = NO_SECURITY) {
     const sent = records.map(expressible)
     const runs = Map.groupBy(sent, record => JSON.stringify([record.codec, record.partition, headerArguments(record)]))
     for (const run of runs.values()) {
@@ -28,24 +34,29 @@ export const kcat: Client = {
         const withKey = key === null ? '' : `${key}${KEY_END}`
         return `${withKey}${value ?? ''}`
       })
-      await runCommand(
-        'kcat',
+      await runKcat(
+        security,
         [
           ...['-P', '-b', address, '-t', topic, '-p', String(partition), '-z', codec, '-Z', '-D', END, '-K', KEY_END],
           ...['-X', 'acks=all', '-X', 'linger.ms=5', ...headerArguments(run[0]!)],
         ],
-        { input: lines.join(END) },
+        lines.join(END),
       )
     }
     return [...runs.values()].flat()
   },
-  async consume(address, topic, group, count) {
-    const output = await runCommand('kcat', [
+  async consume(address, topic, group, count, security = NO_SECURITY) {
+    const output = await runKcat(security, [
       ...['-G', group, '-b', address, '-c', String(count), '-q', '-X', 'auto.offset.reset=earliest'],
       ...['-X', 'heartbeat.interval.ms=500', '-f', `%p %o %T %K %S %h${END}%k%s`, topic],
     ])
     return parseMessages(output)
   },
+}
+
+function runKcat(security: ClientSecurity, args: readonly string[], input = ''): Promise<Buffer> {
+  const settings = Object.entries(librdkafkaSettings(security)).flatMap(([name, value]) => ['-X', `${name}=${value}`])
+  return runCommand('kcat', [...settings, ...args], { input, env: librdkafkaEnvironment(security) })
 }
 
 /** Returns the record that kcat can send instead: text, one constant header, null for an empty value, no timestamp. */

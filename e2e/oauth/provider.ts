@@ -29,8 +29,8 @@ export interface OauthProvider {
   readonly requests: readonly string[]
   /** Gets a token as a client does. */
   token(id: string): Promise<string>
-  /** Signs with a new key from now on. The key set has only that one. */
-  rotateKeys(): void
+  /** Signs with a new key from now on. The key set has only that one, or the earlier ones behind it. */
+  rotateKeys(options?: { readonly keepsOld: boolean }): void
   /** Takes the provider down: it accepts no connection until `start`, which brings it back at the same address. */
   stop(): Promise<void>
   start(): Promise<void>
@@ -59,10 +59,13 @@ export async function startOauthProvider(
       { secret: randomBytes(24).toString('hex'), groups, tenant },
     ]),
   )
-  let keys = 0
+  let issued = 0
+  let keys: readonly object[] = []
 
-  const open = () => {
+  const open = ({ keepsOld }: { readonly keepsOld: boolean }) => {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+    const key = { ...privateKey.export({ format: 'jwk' }), kid: `key-${++issued}`, use: 'sig', alg: 'RS256' }
+    keys = [key, ...(keepsOld ? keys : [])]
     return new Provider(issuer, {
       clients: [...clients].map(([id, { secret }]) => ({
         client_id: id,
@@ -72,7 +75,7 @@ export async function startOauthProvider(
         response_types: [],
       })),
       cookies: { keys: [randomBytes(24).toString('base64')] },
-      jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), kid: `key-${++keys}`, use: 'sig', alg: 'RS256' }] },
+      jwks: { keys },
       scopes: ['kafka'],
       ttl: { ClientCredentials: tokenSeconds },
       extraTokenClaims: (_context: unknown, { clientId }: { readonly clientId: string }) => {
@@ -96,7 +99,7 @@ export async function startOauthProvider(
     }).callback()
   }
 
-  let answer = open()
+  let answer = open({ keepsOld: false })
   const requests: string[] = []
   server.on('request', (request, response) => {
     requests.push(request.url!)
@@ -128,8 +131,8 @@ export async function startOauthProvider(
       if (body.access_token === undefined) throw new Error(`no token for ${id}: ${JSON.stringify(body)}`)
       return body.access_token
     },
-    rotateKeys() {
-      answer = open()
+    rotateKeys(options = { keepsOld: false }) {
+      answer = open(options)
     },
     stop,
     async start() {

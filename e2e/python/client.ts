@@ -8,6 +8,8 @@ import { fileURLToPath } from 'node:url'
 import { outputOf } from '../../testing/programs.ts'
 import { type Client, CODECS, type Codec, type Received, type Sent, withoutNullHeaders } from '../client.ts'
 import { type Running, runCommand, startCommand } from '../command.ts'
+import { librdkafkaEnvironment, librdkafkaSettings } from '../security/librdkafka.ts'
+import { type ClientSecurity, NO_SECURITY, protocolOf } from '../security/security.ts'
 
 /** Debian's own interpreter: no other one finds its packages. */
 export const PYTHON = '/usr/bin/python3'
@@ -39,18 +41,43 @@ export function startPython(script: 'kafka_python.py' | 'confluent.py', args: re
 function clientOf(
   script: 'kafka_python.py' | 'confluent.py',
   expressible: (record: Sent) => Sent,
+  settingsOf: (security: ClientSecurity) => Readonly<Record<string, string>>,
 ): Pick<Client, 'produce' | 'consume'> {
+  const run = (args: readonly string[], security: ClientSecurity, input = '') => {
+    const pairs = Object.entries(settingsOf(security)).map(pair => pair.join('='))
+    const env = librdkafkaEnvironment(security)
+    return runCommand(PYTHON, [scriptPath(script), ...args, ...pairs], { input, env })
+  }
   return {
-    async produce(address, topic, records) {
+    async produce(address, topic, records, security = NO_SECURITY) {
       const sent = records.map(expressible)
       const input = sent.map(record => `${JSON.stringify(toLine(record))}\n`).join('')
-      await runCommand(PYTHON, [scriptPath(script), 'produce', address, topic], { input })
+      await run(['produce', address, topic], security, input)
       return sent
     },
-    async consume(address, topic, group, count) {
-      const output = await runCommand(PYTHON, [scriptPath(script), 'consume', address, topic, group, String(count)])
+    async consume(address, topic, group, count, security = NO_SECURITY) {
+      const output = await run(['consume', address, topic, group, String(count)], security)
       return output.toString().trimEnd().split('\n').map(fromLine)
     },
+  }
+}
+
+/** The security of a client in the arguments of kafka-python. */
+function kafkaPythonSettings(security: ClientSecurity): Readonly<Record<string, string>> {
+  const { tls, sasl } = security
+  return {
+    security_protocol: protocolOf(security),
+    ...(tls !== null && { ssl_cafile: tls.caFile }),
+    ...(tls?.own && { ssl_certfile: tls.own.certificateFile, ssl_keyfile: tls.own.keyFile }),
+    ...(sasl !== null && { sasl_mechanism: sasl.mechanism }),
+    ...(sasl !== null &&
+      'password' in sasl && { sasl_plain_username: sasl.username, sasl_plain_password: sasl.password }),
+    ...(sasl?.mechanism === 'OAUTHBEARER' && {
+      token_endpoint: sasl.tokenEndpoint,
+      client_id: sasl.clientId,
+      client_secret: sasl.clientSecret,
+      scope: sasl.scope,
+    }),
   }
 }
 
@@ -81,7 +108,10 @@ export const kafkaPython: Client = {
   absence: () => absence('kafka', 'python3-kafka'),
   codecs: kafkaPythonCodecs(),
   cannotSend: 'null header values',
-  ...clientOf('kafka_python.py', withoutNullHeaders),
+  lacks: { GSSAPI: 'it sends the tokens without SaslAuthenticate, which the specification excludes for GSSAPI' },
+  // The broker closes the connection, because the client sends the tokens without SaslAuthenticate.
+  refused: /NoBrokersAvailable|AuthenticationFailedError/,
+  ...clientOf('kafka_python.py', withoutNullHeaders, kafkaPythonSettings),
 }
 
 export const confluentPython: Client = {
@@ -91,5 +121,7 @@ export const confluentPython: Client = {
   absence: () => absence('confluent_kafka', 'python3-confluent-kafka'),
   codecs: CODECS,
   cannotSend: null,
-  ...clientOf('confluent.py', record => record),
+  lacks: {},
+  refused: /authentication/i,
+  ...clientOf('confluent.py', record => record, librdkafkaSettings),
 }

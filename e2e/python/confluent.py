@@ -20,6 +20,7 @@ import threading
 import time
 
 from confluent_kafka import Consumer, KafkaError, Producer
+from token_login import fetch_token
 
 
 def to_bytes(text):
@@ -31,7 +32,13 @@ def to_text(data):
 
 
 def settings(pairs):
-    return dict(pair.split('=', 1) for pair in pairs)
+    chosen = dict(pair.split('=', 1) for pair in pairs)
+    # Debian builds librdkafka without libcurl, so it cannot fetch tokens itself.
+    if chosen.pop('sasl.oauthbearer.method', None) == 'oidc':
+        names = ('token.endpoint.url', 'client.id', 'client.secret', 'scope')
+        login = [chosen.pop('sasl.oauthbearer.' + name) for name in names]
+        chosen['oauth_cb'] = lambda _: fetch_token(*login)
+    return chosen
 
 
 def say(value):
@@ -40,6 +47,11 @@ def say(value):
 
 def produce(address, topic, *pairs):
     failures = []
+
+    def failed(error):
+        # librdkafka would try again until the records time out.
+        if error.code() == KafkaError._AUTHENTICATION:
+            sys.exit(str(error))
 
     def delivered(error, message):
         if error is not None:
@@ -53,6 +65,7 @@ def produce(address, topic, *pairs):
             'linger.ms': 5,
             'message.max.bytes': 1000000,
             'compression.type': codec,
+            'error_cb': failed,
             **settings(pairs),
         })
         for record in run:
@@ -71,7 +84,8 @@ def produce(address, topic, *pairs):
                 except BufferError:
                     producer.poll(0.05)
             producer.poll(0)
-        producer.flush(60)
+        if producer.flush(60) > 0:
+            sys.exit('not everything was delivered')
     if failures:
         sys.exit('%d records were not delivered, the first because: %s' % (len(failures), failures[0]))
 

@@ -1,7 +1,10 @@
 # kafka-python for client.ts: lines of JSON in, lines of JSON out.
 #
-#   kafka_python.py produce ADDRESS TOPIC              records on standard input
-#   kafka_python.py consume ADDRESS TOPIC GROUP COUNT  records on standard output
+#   kafka_python.py produce ADDRESS TOPIC [NAME=VALUE ...]              records on standard input
+#   kafka_python.py consume ADDRESS TOPIC GROUP COUNT [NAME=VALUE ...]  records on standard output
+#
+# NAME=VALUE are arguments of kafka-python that take text; and token_endpoint, client_id, client_secret and scope for
+# OAUTHBEARER.
 
 import base64
 import itertools
@@ -9,6 +12,8 @@ import json
 import sys
 
 from kafka import KafkaConsumer, KafkaProducer
+from kafka.oauth import AbstractTokenProvider
+from token_login import fetch_token
 
 
 # How long it tries to reach a broker, in ms. Its default of two seconds is too short for a busy machine.
@@ -23,7 +28,24 @@ def to_text(data):
     return None if data is None else base64.b64encode(data).decode()
 
 
-def produce(address, topic):
+class TokenProvider(AbstractTokenProvider):
+    def __init__(self, *login):
+        super().__init__()
+        self.login = login
+
+    def token(self):
+        return fetch_token(*self.login)[0]
+
+
+def settings(pairs):
+    chosen = dict(pair.split('=', 1) for pair in pairs)
+    if 'token_endpoint' in chosen:
+        login = [chosen.pop(name) for name in ('token_endpoint', 'client_id', 'client_secret', 'scope')]
+        chosen['sasl_oauth_token_provider'] = TokenProvider(*login)
+    return chosen
+
+
+def produce(address, topic, *pairs):
     # Without api_version it requests ApiVersions 0 and, before the response, Metadata 0 on the same connection.
     records = [json.loads(line) for line in sys.stdin]
     for codec, run in itertools.groupby(records, lambda record: record['codec']):
@@ -35,6 +57,7 @@ def produce(address, topic):
             max_in_flight_requests_per_connection=1,
             compression_type=None if codec == 'none' else codec,
             api_version_auto_timeout_ms=LOOK_MS,
+            **settings(pairs),
         )
         sent = []
         for record in run:
@@ -51,7 +74,7 @@ def produce(address, topic):
         producer.close()
 
 
-def consume(address, topic, group, count):
+def consume(address, topic, group, count, *pairs):
     consumer = KafkaConsumer(
         topic,
         bootstrap_servers=address,
@@ -60,6 +83,7 @@ def consume(address, topic, group, count):
         enable_auto_commit=True,
         heartbeat_interval_ms=500,
         api_version_auto_timeout_ms=LOOK_MS,
+        **settings(pairs),
     )
     left = int(count)
     while left > 0:

@@ -4,13 +4,15 @@
 // and keeps the earlier results of the others.
 //
 // The suite is written for three brokers on localhost, each with a port for plain text, TLS and SASL over TLS. Ours
-// is one broker on the first port. Relays on 9095 and 9098 replace the other ports that are only bootstrap addresses.
+// is one broker on the first three ports. Relays replace the other ports, which are only bootstrap addresses.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { adminClient } from '../../testing/admin-client.ts'
 import { CACHE } from '../../testing/cache.ts'
+import { makeCertificate } from '../../testing/certificate.ts'
 import { startBrokerProcess } from '../../testing/process.ts'
 import { reasonFor } from './kafkajs-reasons.ts'
 import { earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
@@ -53,12 +55,23 @@ function build(): void {
 
 /** Returns the specs that open a connection, by path below src/. */
 function listFiles(): string[] {
-  const opens = /create(Cluster|ConnectionPool|ConnectionBuilder|Topic)\b|connectionOpts|plainTextBrokers|new Kafka\(/
+  const opens =
+    /create(Cluster|ConnectionPool|ConnectionBuilder|Topic)\b|connectionOpts|(plainText|ssl|sasl)Brokers|new Kafka\(/i
   return globSync('src/**/*.spec.js', { cwd: source })
     .filter(file => opens.test(readFileSync(join(source, file), 'utf8')))
     .map(file => file.slice('src/'.length))
     .sort()
 }
+
+/** The ports of the three brokers of the suite, by the security of the port. The first port of each is our broker's. */
+const PORTS = { plaintext: [9092, 9095, 9098], tls: [9093, 9096, 9099], 'sasl-tls': [9094, 9097, 9100] } as const
+
+/** The users of the suite. A user has one mechanism here. `bob` has a password that is too short for Ketch. */
+const USERS = [
+  { username: 'test', password: 'testtest', mechanism: 'PLAIN' },
+  { username: 'alice', password: 'alicealice', mechanism: 'PLAIN' },
+  { username: 'testscram', password: 'testtestscram=256', mechanism: 'SCRAM-SHA-256' },
+] as const
 
 /** Forwards every connection to a port to the broker. Resolves to the function that stops it. */
 async function relay(port: number, to: number): Promise<() => Promise<void>> {
@@ -126,21 +139,36 @@ build()
 const files = listFiles()
 const slices = earlierSlices('kafkajs')
 const ends: (() => Promise<void>)[] = []
+const cleanUp = { after: (fn: () => Promise<void>) => void ends.push(fn) }
 try {
-  await startBrokerProcess(
-    { after: fn => void ends.push(fn) },
-    {
-      port: 9092,
-      settings: {
-        'svc.broker.advertised-host': 'localhost',
-        'svc.broker.rebalance-delay': '0',
-        'svc.topics[0].name': '*',
-        'svc.topics[0].auto-create': 'true',
-        'svc.topics[0].partitions': '2',
-      },
-    },
+  const { certificateFile, keyFile } = await makeCertificate(cleanUp)
+  const [plaintext, ...secured] = Object.entries(PORTS)
+  const listeners = secured.flatMap(([security, [port]], at) =>
+    Object.entries({ name: security, port, security, 'advertised-host': 'localhost' }).map(([field, value]) => [
+      `svc.broker.listeners[${at}].${field}`,
+      String(value),
+    ]),
   )
-  for (const port of [9095, 9098]) ends.push(await relay(port, 9092))
+  const broker = await startBrokerProcess(cleanUp, {
+    port: plaintext![1][0],
+    settings: {
+      'svc.admin.security-enabled': 'false',
+      'svc.broker.advertised-host': 'localhost',
+      'svc.broker.cert-file': certificateFile,
+      'svc.broker.key-file': keyFile,
+      'svc.broker.sasl.mechanisms': 'SCRAM-SHA-256,PLAIN',
+      ...Object.fromEntries(listeners),
+      'svc.broker.rebalance-delay': '0',
+      'svc.topics[0].name': '*',
+      'svc.topics[0].auto-create': 'true',
+      'svc.topics[0].partitions': '2',
+    },
+  })
+  for (const user of USERS) {
+    const { status, body } = await adminClient(broker.url).ask('POST', '/api/v1/credentials', user)
+    if (status !== 201) throw new Error(`the user ${user.username} was not created: ${JSON.stringify(body)}`)
+  }
+  for (const [first, ...others] of Object.values(PORTS)) for (const port of others) ends.push(await relay(port, first))
   const wanted = values.files.split(',')
   for (const file of files.filter(file => wanted.some(part => file.includes(part)))) {
     const outcomes = await runFile(file)
@@ -166,7 +194,7 @@ else
       order: 51,
       command: 'npm run suite:kafkajs',
       text: [
-        `The ${files.length} spec files of the tag \`${TAG}\` that open a connection, with \`KAFKA_VERSION=2.4\`, one file after the other, on one broker that creates any topic with 2 partitions and begins a rebalance at once, as in the suite's own set-up. The suite is written for three brokers, TLS and SASL. Here there is one broker, in plain text, and two relays take the place of the other addresses. The suite's script that adds partitions uses Kafka's tool in a container; here it uses kafkajs.`,
+        `The ${files.length} spec files of the tag \`${TAG}\` that open a connection, with \`KAFKA_VERSION=2.4\`, one file after the other, on one broker that creates any topic with 2 partitions and begins a rebalance at once, as in the suite's own set-up. The suite is written for three brokers. Here there is one broker, with the ports of the first one for plain text, TLS and SASL over TLS, and relays take the place of the other addresses. The suite's script that adds partitions uses Kafka's tool in a container; here it uses kafkajs.`,
       ],
     },
   )

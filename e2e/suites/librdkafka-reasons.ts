@@ -5,7 +5,10 @@ import type { Reason } from './outcomes.ts'
 
 const transactions: Reason = { fault: 'needs transactions', why: 'A part of it begins a transaction.' }
 const compaction: Reason = { fault: 'needs compaction', why: '`cleanup.policy=compact` is refused.' }
-const sasl: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It skips itself if the brokers have no TLS or SASL.' }
+const withoutSecurity: Reason = {
+  fault: 'needs TLS, SASL or ACLs',
+  why: 'It skips itself if the brokers have no TLS or SASL.',
+}
 const acls: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It sets ACLs with `kafka-acls.sh`.' }
 const replicas: Reason = { fault: 'needs several brokers', why: 'It creates topics with three replicas.' }
 const share: Reason = { fault: 'needs share groups', why: 'It consumes as a member of a share group (KIP-932).' }
@@ -26,7 +29,7 @@ export const reasons: Readonly<Record<string, Reason>> = {
     fault: 'the suite',
     why: 'It skips itself from Kafka 4.0 on, without message formats 0 and 1.',
   },
-  '0097_ssl_verify': sasl,
+  '0097_ssl_verify': withoutSecurity,
   '0098_consumer_txn': transactions,
   '0101_fetch_from_follower': replicas,
   '0103_transactions': transactions,
@@ -35,11 +38,11 @@ export const reasons: Readonly<Record<string, Reason>> = {
   '0111_delay_create_topics': replicas,
   '0115_producer_auth': acls,
   '0119_consumer_auth': acls,
-  '0126_oauthbearer_oidc': sasl,
+  '0126_oauthbearer_oidc': withoutSecurity,
   '0129_fetch_aborted_msgs': transactions,
-  '0135_sasl_credentials': sasl,
+  '0135_sasl_credentials': withoutSecurity,
   '0137_barrier_batch_consume': transactions,
-  '0142_reauthentication': sasl,
+  '0142_reauthentication': withoutSecurity,
   '0170_share_consumer_subscription': share,
   '0171_share_consumer_consume': share,
   '0172_share_consumer_acknowledge': share,
@@ -54,4 +57,16 @@ export const reasons: Readonly<Record<string, Reason>> = {
   '0181_share_consumer_topic_delete': share,
   '0184_share_consumer_topic_recreate': share,
   '0185_share_consumer_max_poll_interval': share,
+}
+
+/** The same for tests that log in by SCRAM over TLS. */
+export const reasonsWithSasl: Readonly<Record<string, Reason>> = {
+  ...reasons,
+  '0097_ssl_verify': { fault: 'the suite', why: 'It skips itself without the certificates of `trivup`.' },
+  '0126_oauthbearer_oidc': { fault: 'the suite', why: 'It skips itself with another mechanism than OAUTHBEARER.' },
+  '0135_sasl_credentials': { ...replicas, why: 'A part of it creates a topic with three replicas.' },
+  '0142_reauthentication': {
+    fault: 'chosen',
+    why: 'It skips itself if no broker has `connections.max.reauth.ms`, which ends the session of a password too.',
+  },
 }

@@ -2,17 +2,21 @@
 // builds the suite once under .cache/ (needs gcc, g++, make, libssl-dev, zlib1g-dev and rapidjson-dev) and runs every
 // test that needs a broker, one number after the other; with Java and Maven also the tests that call kafka-topics.sh.
 // `--store redis` or `redis-cluster` runs it on that store, with separate results. `--tests 0011,0020-0030` runs only
-// these, and keeps the earlier results of the others. Tests without a broker are not run.
+// these, and keeps the earlier results of the others. Tests without a broker are not run. With `--sasl` the tests log
+// in by SCRAM-SHA-256 over TLS, with separate results.
 
 import { existsSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { adminClient } from '../../testing/admin-client.ts'
 import { CACHE } from '../../testing/cache.ts'
+import { makeCertificate } from '../../testing/certificate.ts'
 import { chosenStore, nameOnChosenStore, onChosenStore } from '../../testing/chosen-store.ts'
-import { startBrokerProcess } from '../../testing/process.ts'
+import { freePort, startBrokerProcess } from '../../testing/process.ts'
 import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
-import { reasons } from './librdkafka-reasons.ts'
+import { librdkafkaSettings } from '../security/librdkafka.ts'
+import { reasons, reasonsWithSasl } from './librdkafka-reasons.ts'
 import { earlierSlices, keepSlices, lineOf, type Outcome, tell } from './outcomes.ts'
 import { type Ended, runSlice, runStep, stopOnSignal } from './slice.ts'
 
@@ -29,10 +33,15 @@ const LONGEST_MS = 900_000
 const SHARE_GROUPS_MS = 30_000
 
 const { values } = parseArgs({
-  options: { tests: { type: 'string' }, store: { type: 'string' }, verbose: { type: 'boolean', default: false } },
+  options: {
+    tests: { type: 'string' },
+    store: { type: 'string' },
+    sasl: { type: 'boolean', default: false },
+    verbose: { type: 'boolean', default: false },
+  },
 })
 if (values.store !== undefined) process.env.KETCH_STORE = values.store
-const suite = nameOnChosenStore('librdkafka')
+const suite = nameOnChosenStore(values.sasl ? 'librdkafka-sasl' : 'librdkafka')
 
 function build(): void {
   if (existsSync(runner)) return
@@ -101,10 +110,50 @@ interface Report {
 
 const COLOURS = new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g')
 
+interface Broker {
+  readonly address: string
+  /** The listener without security, for Kafka's tool; the same address without `--sasl`. */
+  readonly plaintext: string
+  /** More lines of the suite's test.conf. */
+  readonly settings: Readonly<Record<string, string>>
+  output(): string
+}
+
+/** Starts a broker for the suite; with `--sasl` its first listener has TLS and SASL. */
+async function start(settings: Readonly<Record<string, string>>): Promise<Broker> {
+  if (!values.sasl) {
+    const broker = await startBrokerProcess(cleanUp, { settings })
+    const { address, output } = broker
+    return { address, plaintext: address, settings: {}, output }
+  }
+  const { certificateFile, keyFile } = await makeCertificate(cleanUp)
+  const port = await freePort()
+  const { address, url, output } = await startBrokerProcess(cleanUp, {
+    settings: {
+      'svc.admin.security-enabled': 'false',
+      'svc.broker.tls': 'true',
+      'svc.broker.cert-file': certificateFile,
+      'svc.broker.key-file': keyFile,
+      'svc.broker.sasl.enabled': 'true',
+      'svc.broker.listeners[0].name': 'TOOLS',
+      'svc.broker.listeners[0].port': String(port),
+      'svc.broker.listeners[0].security': 'plaintext',
+      ...settings,
+    },
+  })
+  const login = { username: 'librdkafka', password: 'the password of librdkafka' }
+  const { status, body } = await adminClient(url).ask('POST', '/api/v1/credentials', login)
+  if (status !== 201) throw new Error(`the user was not created: ${JSON.stringify(body)}`)
+  const sasl = { mechanism: 'SCRAM-SHA-256', ...login } as const
+  const security = { tls: { caFile: certificateFile, own: null }, sasl }
+  return { address, plaintext: `127.0.0.1:${port}`, settings: librdkafkaSettings(security), output }
+}
+
 /** Runs the tests of one number in one scenario. There is no report if the runner crashed. */
-async function run({ number, scenario, name }: Entry, address: string): Promise<Ended & { report: Report | null }> {
+async function run({ number, scenario, name }: Entry, broker: Broker): Promise<Ended & { report: Report | null }> {
   const config = join(home, 'test.conf')
-  writeFileSync(config, `bootstrap.servers=${address}\n`)
+  const lines = Object.entries({ 'bootstrap.servers': broker.address, ...broker.settings })
+  writeFileSync(config, lines.map(([key, value]) => `${key}=${value}\n`).join(''))
   const reportFile = join(home, 'report.json')
   rmSync(reportFile, { force: true })
   const env = {
@@ -113,7 +162,7 @@ async function run({ number, scenario, name }: Entry, address: string): Promise<
     TEST_KAFKA_VERSION: '4.2.0',
     TEST_REPORT: reportFile,
     TESTS: number,
-    ...(kafkaPath === null ? {} : { KAFKA_PATH: kafkaPath, BROKERS: address }),
+    ...(kafkaPath === null ? {} : { KAFKA_PATH: kafkaPath, BROKERS: broker.plaintext }),
   }
   const options = {
     cwd: tests,
@@ -141,29 +190,27 @@ function outcomeOf(name: string, { output, how, report }: Awaited<ReturnType<typ
   return { name, result, seconds: found.duration, detail: detail.replace(/\s+/g, ' ').trim() }
 }
 
+const flags = [...(values.sasl ? ['--sasl'] : []), ...(chosenStore() === 'embedded' ? [] : ['--store', chosenStore()])]
 build()
 const kafkaPath = makeKafkaPath()
 const stop = stopOnSignal()
 const entries = listTests()
 const slices = earlierSlices(suite)
 const ends: (() => Promise<void>)[] = []
+const cleanUp = { after: (fn: () => Promise<void>) => void ends.push(fn) }
 try {
   const settings = (autoCreate: boolean) => ({
     'svc.topics[0].name': '*',
     'svc.topics[0].auto-create': String(autoCreate),
     'svc.topics[0].partitions': '4',
   })
-  const cleanUp = { after: (fn: () => Promise<void>) => void ends.push(fn) }
-  const brokers = {
-    default: await startBrokerProcess(cleanUp, { settings: settings(true) }),
-    noautocreate: await startBrokerProcess(cleanUp, { settings: settings(false) }),
-  }
+  const brokers = { default: await start(settings(true)), noautocreate: await start(settings(false)) }
   const groups = Map.groupBy(entries, ({ number, scenario }) => `${number} ${scenario}`)
   for (const [slice, group] of groups) {
     const { number, scenario } = group[0]!
     if (!isWanted(number) || stop.aborted) continue
     const startedAt = performance.now()
-    const ended = await run(group[0]!, brokers[scenario].address)
+    const ended = await run(group[0]!, brokers[scenario])
     if (stop.aborted) break
     const seconds = (performance.now() - startedAt) / 1000
     writeFileSync(join(home, `${slice.replace(' ', '-')}.log`), ended.output)
@@ -184,11 +231,11 @@ const missing = entries.filter(({ name }) => !outcomes.some(outcome => outcome.n
 if (missing.length > 0)
   console.log(`${missing.length} tests were not run yet: ${missing.map(({ name }) => name.slice(0, 4)).join(' ')}`)
 else
-  tell(suite, outcomes, ({ name }) => reasons[name] ?? null, {
-    title: `librdkafka ${VERSION}: its own test suite${onChosenStore()}`,
+  tell(suite, outcomes, ({ name }) => (values.sasl ? reasonsWithSasl : reasons)[name] ?? null, {
+    title: `librdkafka ${VERSION}: its own test suite${values.sasl ? ' over TLS with SCRAM' : ''}${onChosenStore()}`,
     order: 50,
-    command: `npm run suite:librdkafka${chosenStore() === 'embedded' ? '' : ` -- --store ${chosenStore()}`}`,
+    command: ['npm run suite:librdkafka', ...(flags.length === 0 ? [] : ['--', ...flags])].join(' '),
     text: [
-      `The tests that need a broker, from the sources in \`${PACKAGE}\` (npm), in full (not the suite's quick mode, which leaves most of their parts out), one at a time, with \`TEST_KAFKA_VERSION=4.2.0\` and only the address in \`test.conf\`. One broker creates any topic with 4 partitions; a second one creates none, for the scenario \`noautocreate\`.`,
+      `The tests that need a broker, from the sources in \`${PACKAGE}\` (npm), in full (not the suite's quick mode, which leaves most of their parts out), one at a time, with \`TEST_KAFKA_VERSION=4.2.0\` and only the address${values.sasl ? ', the certificate and the login by SCRAM-SHA-256' : ''} in \`test.conf\`. One broker creates any topic with 4 partitions; a second one creates none, for the scenario \`noautocreate\`.`,
     ],
   })

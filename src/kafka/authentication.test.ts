@@ -312,11 +312,52 @@ test('a frame has at most 64 KiB before the handshake, and 512 KiB until the cli
   assert.equal(errorCode, NONE)
 })
 
+test('clients that have not authenticated cannot close another by the sizes of their frames', async t => {
+  const { connect, failures, sample } = await startSaslBroker(t, {
+    overrides: {
+      'broker.global-max-pending-bytes': 8 * 1024 * KIB,
+      'broker.global-resume-pending-bytes': 4 * 1024 * KIB,
+    },
+  })
+  const framedHead = (size: number) => {
+    const bytes = Buffer.alloc(4)
+    bytes.writeInt32BE(size)
+    return bytes
+  }
+  const slow = await connect()
+  await authenticate(slow)
+  await slow.raw(Buffer.concat([framedHead(700 * KIB), Buffer.alloc(1)]))
+  for (let i = 0; i < 20; i++) {
+    const wire = await connect()
+    await handshake(wire)
+    await wire.raw(framedHead(512 * KIB))
+  }
+  const held = 700 * KIB + 2 * 512 * KIB
+  await eventually('two of them are left', async () => (await sample('svc_broker_pending_bytes')) === held)
+  assert.equal(await failures('connection', 'shed'), 18)
+  assert.equal(slow.socket.readyState, 'open')
+})
+
+test('the frame of a token is not held while its mechanism decides', async t => {
+  let taken = 0
+  const decide = (token: string) => {
+    taken = token.length
+    return new Promise<never>(() => {})
+  }
+  const { connect, sample } = await startSaslBroker(t, { mechanisms: [mechanismOf(decide)] })
+  const wire = await connect()
+  await handshake(wire)
+  sendToken(wire, 'x'.repeat(400 * KIB)).catch(() => {})
+  await eventually('the token is taken', () => taken === 400 * KIB)
+  assert.equal(await sample('svc_broker_pending_bytes'), 0)
+})
+
 test('a client that has not authenticated in time is closed, whatever it waits for, and any other client stays', async t => {
   const clock = new SimulatedClock()
   const mechanisms = [mechanismOf(token => (token === 'hang' ? new Promise(() => {}) : byPassword(token, 0)))]
   const { connect, failures, lines } = await startSaslBroker(t, { clock, mechanisms })
   const silent = await connect()
+  const trickling = await connect()
   const chosen = await connect()
   await handshake(chosen)
   const hanging = await connect()
@@ -324,12 +365,16 @@ test('a client that has not authenticated in time is closed, whatever it waits f
   const unanswered = sendToken(hanging, 'hang').catch(() => 'closed')
   const good = await connect()
   await authenticate(good)
-  await clock.advance(29_999)
+  for (const byte of [0, 0, 1]) {
+    await trickling.raw(Buffer.of(byte))
+    await clock.advance(9000)
+  }
+  await clock.advance(2999)
   assert.equal(await failures('connection', 'authentication-timeout'), 0)
   await clock.advance(1)
-  await Promise.all([silent, chosen, hanging].map(closedByBroker))
+  await Promise.all([silent, trickling, chosen, hanging].map(closedByBroker))
   assert.equal(await unanswered, 'closed')
-  assert.equal(await failures('connection', 'authentication-timeout'), 3)
+  assert.equal(await failures('connection', 'authentication-timeout'), 4)
   assert.equal((await good.send(apiVersions, 0, {})).errorCode, NONE)
   const timeouts = lines().filter(({ reason }) => reason === 'authentication-timeout')
   assert.deepEqual(

@@ -14,12 +14,15 @@ import type { Operation, ResourceType } from '../api/words.ts'
 import type { Grant } from '../auth/clients/acl-rules.ts'
 import { type Client, EVERYTHING, policyOf } from '../auth/clients/policy.ts'
 import { systemClock } from '../base/clock.ts'
+import { MEMBER_ID_REQUIRED } from '../protocol/errors.ts'
 import { deleteGroups } from '../protocol/messages/delete-groups.ts'
 import { deleteRecords } from '../protocol/messages/delete-records.ts'
 import { deleteTopics } from '../protocol/messages/delete-topics.ts'
+import { describeProducers } from '../protocol/messages/describe-producers.ts'
 import { describeTopicPartitions } from '../protocol/messages/describe-topic-partitions.ts'
 import { fetch } from '../protocol/messages/fetch.ts'
 import { findCoordinator } from '../protocol/messages/find-coordinator.ts'
+import { initProducerId } from '../protocol/messages/init-producer-id.ts'
 import { joinGroup } from '../protocol/messages/join-group.ts'
 import { leaveGroup } from '../protocol/messages/leave-group.ts'
 import { listOffsets } from '../protocol/messages/list-offsets.ts'
@@ -77,6 +80,28 @@ test('a denied produce stores nothing, and a denied Metadata, Produce or commit 
   })
   await stopped.closed
   assert.equal(await endOf(world, 'a'), 0)
+})
+
+test('a topic that a client may not ask for is not looked for in the store, so no time tells whether it exists', async t => {
+  const store = createMemoryStore(systemClock)
+  t.after(() => store.faults.release())
+  const policies = { current: () => policy(on('GROUP', 'READ', '*')), resolve: async () => null }
+  const broker = await startBroker(t, {}, { openStore: async () => store, isShared: true, policies })
+  const wire = await broker.connect()
+  await wire.send(metadata, 9, { topics: [] } as never)
+  store.faults.hold('version')
+  const name = 'hidden'
+  const { topics } = await wire.send(metadata, 9, { topics: [{ name }], allowAutoTopicCreation: true } as never)
+  assert.equal(topics[0]!.errorCode, CODES.TOPIC)
+  const described = await wire.send(describeProducers, 0, { topics: [{ name, partitionIndexes: [0] }] })
+  assert.equal(described.topics[0]!.partitions[0]!.errorCode, CODES.TOPIC)
+  const partitions = [{ partitionIndex: 0, committedOffset: 7, committedLeaderEpoch: -1, committedMetadata: null }]
+  const committed = await wire.send(offsetCommit, 8, {
+    ...{ groupId: 'g', generationIdOrMemberEpoch: -1, memberId: '', groupInstanceId: null },
+    topics: [{ name, partitions }],
+  } as never)
+  assert.equal(committed.topics[0]!.partitions[0]!.errorCode, CODES.TOPIC)
+  assert.equal((await produced(wire, name)).responses[0]!.partitionResponses[0]!.errorCode, CODES.TOPIC)
 })
 
 test('a rule to write a name lets its client create the topic and delete its records, as Kafka Streams does', async t => {
@@ -167,6 +192,66 @@ test('a member id does not let another client act in a group that it may not rea
   assert.equal(found.errorCode, CODES.GROUP)
   const again = await owner.send(joinGroup, 5, { ...join, memberId })
   assert.equal(again.errorCode, 0)
+})
+
+test('a client consumes through a group only if it may read both the topic and the group', async t => {
+  const world = await startWorld(t)
+  await restore(world.admin)
+  await produced(world.admin, 'a')
+  const [topic, group] = [on('TOPIC', 'READ', 'a'), on('GROUP', 'READ', 'g')]
+  for (const [rules, expected] of [
+    [
+      [topic, group],
+      [0, 0, 0],
+    ],
+    [[topic], [CODES.GROUP, CODES.GROUP, 0]],
+    [[group], [0, CODES.TOPIC, CODES.TOPIC]],
+    [[], [CODES.GROUP, CODES.GROUP, CODES.TOPIC]],
+  ] as const) {
+    const wire = await world.connectAs(policy(...rules))
+    const joined = await wire.send(joinGroup, 5, {
+      ...{ groupId: 'g', sessionTimeoutMs: 10_000, rebalanceTimeoutMs: 10_000, memberId: '', groupInstanceId: null },
+      ...{ protocolType: 'consumer', protocols: [{ name: 'p', metadata: Buffer.alloc(0) }] },
+    })
+    const partition = { partitionIndex: 0, committedOffset: 1, committedLeaderEpoch: -1, committedMetadata: null }
+    const committed = await wire.send(offsetCommit, 8, {
+      ...{ groupId: 'g', generationIdOrMemberEpoch: -1, memberId: '', groupInstanceId: null },
+      topics: [{ name: 'a', partitions: [partition] }],
+    } as never)
+    const fetched = await wire.send(fetch, 12, {
+      ...{ maxWaitMs: 0, minBytes: 0 },
+      topics: [{ topic: 'a', partitions: [{ partition: 0, fetchOffset: 0, partitionMaxBytes: 1000 }] }],
+    })
+    assert.deepEqual(
+      [
+        // A new member gets its id with MEMBER_ID_REQUIRED.
+        joined.errorCode === MEMBER_ID_REQUIRED.code ? 0 : joined.errorCode,
+        committed.topics[0]!.partitions[0]!.errorCode,
+        fetched.responses[0]!.partitions[0]!.errorCode,
+      ],
+      expected,
+      JSON.stringify(rules),
+    )
+  }
+})
+
+test('the producer id of another client gives no right to write', async t => {
+  const world = await startWorld(t)
+  await restore(world.admin)
+  const owner = await world.connectAs(policy(on('TOPIC', 'WRITE', 'a')))
+  const { producerId } = await owner.send(initProducerId, 3, { transactionalId: null, transactionTimeoutMs: 1000 })
+  const write = async (wire: Wire, name: string, baseSequence: number) => {
+    const records = batchOf(['x'], { producerId, producerEpoch: 0, baseSequence })
+    const topicData = [{ name, partitionData: [{ index: 0, records }] }]
+    const { responses } = await wire.send(produce, 9, { transactionalId: null, acks: -1, timeoutMs: 1000, topicData })
+    return responses[0]!.partitionResponses[0]!.errorCode
+  }
+  assert.equal(await write(owner, 'a', 0), 0)
+  const thief = await world.connectAs(policy(on('TOPIC', 'WRITE', 'b'), on('TOPIC', 'READ', 'a')))
+  assert.equal(await write(thief, 'a', 1), CODES.TOPIC)
+  assert.equal(await write(owner, 'a', 1), 0, 'the sequence of the owner goes on')
+  const refused = await thief.send(initProducerId, 3, { transactionalId: 'own', transactionTimeoutMs: 1000 })
+  assert.equal(refused.errorCode, CODES.TRANSACTIONAL_ID)
 })
 
 test('a client that may only write a group deletes it, and finds its coordinator for that', async t => {

@@ -29,6 +29,20 @@ test('an address has one line in ten seconds for each reason, and its next line 
   assert.equal(lines.at(-1)!.suppressed, 999)
 })
 
+test('a reason with other words or numbers of the client is no other reason', () => {
+  const { lines, failed } = start()
+  for (let i = 0; i < 200; i++) {
+    const quoted = `'host${i}' of ' ${'x'.repeat(i)}'`
+    failed.tell('failed', { address: '10.0.0.1', why: `the ticket is for ${quoted}, and this broker is another` })
+    failed.tell('failed', { address: '10.0.0.1', why: `a message of ${10_000 + i} bytes` })
+  }
+  failed.tell('failed', { address: '10.0.0.2', why: 'invalid password' })
+  assert.deepEqual(
+    lines.map(line => line.address),
+    ['10.0.0.1', '10.0.0.1', '10.0.0.2'],
+  )
+})
+
 test('any number of addresses causes at most 101 lines in ten seconds, and every failure is counted in the end', async () => {
   const { clock, lines, failed } = start()
   const told = () => lines.reduce((sum, line) => sum + 1 + Number(line.suppressed ?? 0), 0)

@@ -19,6 +19,7 @@ import type { Listener } from './connection/session.ts'
 import type { Rooms } from './handler.ts'
 import type { Naming } from './needs.ts'
 import { nodesOf } from './nodes.ts'
+import type { Permissions } from './permissions.ts'
 
 export type { Naming } from './needs.ts'
 
@@ -32,24 +33,32 @@ export function findTopic(catalogue: Catalogue, naming: Naming, said: string): T
 
 /**
  * Looks for topics that another broker may have created, if one of these is unknown. A handler waits for this before
- * it refuses topics as unknown. Returns null if all are known, or if no other broker can create topics.
+ * it refuses topics as unknown. Returns null if all are known, or if no other broker can create topics. A topic that the
+ * client may not ask for is not looked for: the time of the answer would tell whether it exists.
  */
-export function lookForTopics({ catalogue }: Rooms, naming: Naming, said: readonly string[]): Promise<void> | null {
+export function lookForTopics(
+  { catalogue }: Rooms,
+  permissions: Permissions,
+  naming: Naming,
+  said: readonly string[],
+): Promise<void> | null {
   if (!catalogue.isShared) return null
   const known = catalogue.current()
-  return said.some(each => isRefusal(findTopic(known, naming, each))) ? catalogue.catchUp() : null
+  const isMissing = (each: string) =>
+    isRefusal(findTopic(known, naming, each)) && permissions.topic(naming, each) === null
+  return said.some(isMissing) ? catalogue.catchUp() : null
 }
 
 /**
  * Returns a function that does the same for one topic and keeps requests in order. If an earlier request waits for
  * the topic, a later one waits with it, even if the topic is known by then.
  */
-export function lookInOrder(rooms: Rooms): (naming: Naming, said: string) => Promise<void> | null {
+export function lookInOrder(rooms: Rooms) {
   const looks = new Map<string, Promise<void>>()
-  return (naming, said) => {
+  return (permissions: Permissions, naming: Naming, said: string): Promise<void> | null => {
     const earlier = looks.get(said)
     if (earlier !== undefined) return earlier
-    const look = lookForTopics(rooms, naming, [said])
+    const look = lookForTopics(rooms, permissions, naming, [said])
     if (look === null) return null
     looks.set(said, look)
     const over = () => void looks.delete(said)

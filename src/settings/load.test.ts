@@ -409,6 +409,13 @@ test('settings that do not go together fail, and the message names both keys', (
       ['svc.broker.sasl.enabled=true', 'svc.broker.sasl.mechanisms=OAUTHBEARER', 'svc.broker.tls=true'],
       ['OAUTHBEARER', 'svc.broker.sasl.oauth.issuer-uri'],
     ],
+    [
+      [
+        ...['svc.broker.sasl.enabled=true', 'svc.broker.sasl.mechanisms=OAUTHBEARER', 'svc.broker.tls=true'],
+        'svc.broker.sasl.oauth.issuer-uri=https://id.example',
+      ],
+      ['OAUTHBEARER', 'svc.broker.sasl.oauth.audience'],
+    ],
     [['svc.broker.tls=true'], ['svc.broker.tls', 'svc.broker.cert-file']],
     [
       ['svc.broker.tls=true', 'svc.broker.cert-file=c'],

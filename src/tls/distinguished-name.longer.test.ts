@@ -61,6 +61,14 @@ test('a distinguished name has the order, the keywords and the escapes of RFC 22
   for (const each of CASES) assert.equal(distinguishedName(await derOf(authority, each)), each.name)
 })
 
+test('a subject of more than 4096 bytes is refused', { skip: noOpenssl }, async t => {
+  const authority = await makeAuthority(t)
+  const nameOf = async (units: number) =>
+    distinguishedName(await derOf(authority, { subject: `/OU=${'x'.repeat(60)}`.repeat(units), name: '' }))
+  assert.equal((await nameOf(50)).length, 50 * 64 - 1)
+  await assert.rejects(nameOf(60), /^Error: it has 4\d{3} bytes; at most 4096 are read$/)
+})
+
 const PRINT_NAMES = `
 import java.io.FileInputStream;
 import java.security.cert.*;

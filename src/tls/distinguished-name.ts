@@ -33,12 +33,16 @@ const BMP_STRING = 0x1e
 /**
  * Returns the subject, such as `CN=alice,OU=orders,O=Example`, of a certificate in DER that OpenSSL has parsed; '' if
  * the subject is empty. The last relative name comes first. Two rules differ from Java: a control character is escaped
- * (`\0A`), so that a name is one line of a log, and a value with invalid UTF-8 is written in hex.
+ * (`\0A`), so that a name is one line of a log, and a value with invalid UTF-8 is written in hex. Throws if the subject
+ * has more than 4096 bytes.
  */
 export function distinguishedName(certificate: Uint8Array): string {
   const [tbsCertificate] = partsOf(partOf(Buffer.from(certificate)).content)
   const fields = partsOf(tbsCertificate!.content).filter(({ tag }) => tag !== VERSION)
   const subject = fields[4]!
+  // The name is in the memory of its connection and in log lines, and a long type of an attribute takes a second.
+  if (subject.der.length > MOST_BYTES)
+    throw new Error(`it has ${subject.der.length} bytes; at most ${MOST_BYTES} are read`)
   const names = partsOf(subject.content).map(({ content }) => partsOf(content).map(attribute).join('+'))
   return names.reverse().join(',')
 }
@@ -91,6 +95,9 @@ function oidOf(bytes: Buffer): string {
   const first = joined < 80n ? joined / 40n : 2n
   return [first, joined - first * 40n, ...others].join('.')
 }
+
+/** The largest subject in bytes. A rule can name a principal of 256 characters. */
+const MOST_BYTES = 4096
 
 /** One value of DER. */
 interface Part {

@@ -4,7 +4,7 @@ import { chmod, copyFile, mkdtemp, readFile, rm, symlink, unlink, writeFile } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Certificate, makeCertificate, noOpenssl } from '../../testing/certificate.ts'
+import { type Certificate, makeAuthority, makeCertificate, noOpenssl } from '../../testing/certificate.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
@@ -235,6 +235,21 @@ test('a Kafka listener whose advertised host is not in the certificate is a warn
       await warned(strange),
       /WARN .*is not for the advertised host .*listener=FURTHER .*setting=svc\.broker\.listeners\[0\]\.advertised-host .*names=/,
     )
+})
+
+test('a certificate that is not for servers is a warning', { skip: noOpenssl }, async t => {
+  const authority = await makeAuthority(t)
+  for (const [usage, warnings] of [
+    ['clientAuth', 1],
+    ['serverAuth', 0],
+    ['clientAuth,serverAuth', 0],
+    ['anyExtendedKeyUsage', 0],
+  ] as const) {
+    const { of } = await open(t, authority.issue({ usage }))
+    assert.equal(of('WARN').length, warnings, usage)
+    if (warnings > 0) assert.match(of('WARN')[0]!, /it is not for servers \(extended key usage\) .*subject="CN=alice"/)
+  }
+  assert.deepEqual((await open(t, await makeCertificate(t))).of('WARN'), [], 'it names no purpose')
 })
 
 test('a key that every user of the machine can read is a warning', { skip: noOpenssl }, async t => {

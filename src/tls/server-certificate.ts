@@ -60,6 +60,9 @@ export const LOOK_MS = 5_000
 
 const DAY_MS = 24 * 3_600_000
 
+/** The extended key usages serverAuth and anyExtendedKeyUsage (RFC 5280, section 4.2.1.12). */
+const SERVER_PURPOSES: ReadonlySet<string> = new Set(['1.3.6.1.5.5.7.3.1', '2.5.29.37.0'])
+
 /** The bit of a file's mode that lets every user read it. */
 const READ_BY_OTHERS = 0o004
 
@@ -135,6 +138,11 @@ export async function openServerCertificate(
   const warn = () => {
     warnOfTime()
     warnOfNames()
+    if (!isForServers(pair.leaf))
+      log.warn('clients refuse the certificate, because it is not for servers (extended key usage)', {
+        port,
+        ...shown(pair.leaf),
+      })
     if (files.isKeyOpen)
       log.warn('every user of this machine can read the private key: take away the right of others (chmod o-r)', {
         port,
@@ -304,6 +312,11 @@ function checkPair(settings: Settings, port: TlsPort, { cert, key, trust }: File
     })
   }
   return { secureOptions, leaf }
+}
+
+/** Returns whether the certificate may identify a server: it names that purpose, any purpose, or none (RFC 5280). */
+function isForServers({ keyUsage }: X509Certificate): boolean {
+  return (keyUsage as readonly string[] | undefined)?.some(each => SERVER_PURPOSES.has(each)) ?? true
 }
 
 /** Returns the first certificate of the file, which is the port's own. The others are its chain. */

@@ -32,7 +32,15 @@ export interface AclKeeper {
    * store throws, or UnreadableDocument.
    */
   catchUp(): Promise<void>
+  /**
+   * Resolves with the grants that these principals have now, by principal. One without rules, or whose rules cannot be
+   * read, has no entry. It asks the store about few principals alone, and catches up for many. Throws as catchUp() does.
+   */
+  find(principals: readonly string[]): Promise<Acls['grants']>
 }
+
+/** From this number of principals on, reading the rules of all costs less. */
+const MANY_PRINCIPALS = 20
 
 export interface AclKeeperRooms extends DocumentRooms {
   /** True if other brokers or programs can write the rules too. */
@@ -103,9 +111,21 @@ export async function openAclKeeper({
   await catchUp().catch(error => {
     if (!(error instanceof UnreadableDocument)) throw error
   })
+  async function load(principal: string): Promise<readonly (readonly [string, readonly Grant[]])[]> {
+    const document = await store.load(KIND, principal)
+    const grants = document === null ? [] : read(document).grants
+    return grants instanceof UnreadableDocument ? [] : [[principal, grants]]
+  }
+
   return {
     current: () => acls,
     catchUp,
+    async find(principals) {
+      if (isShared && principals.length < MANY_PRINCIPALS)
+        return new Map((await Promise.all(principals.map(load))).flat())
+      await catchUp()
+      return acls.grants
+    },
     change: (principal, decide) =>
       inTurn(async () => {
         const place = { kind: KIND, name: principal, what: 'the list of rules of a principal' }

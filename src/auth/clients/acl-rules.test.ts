@@ -19,6 +19,9 @@ test('a document of an older release, which has only topics, is read', () => {
     { resourceType: 'TOPIC', resource: 'orders', operation: 'READ' },
   ])
   assert.deepEqual(read('{}'), [])
+  // The specification, Authorization 6: a name that ends in `*` was literal, and is a prefix now.
+  const [rule] = read('{"topics":{"orders*":["READ"]}}')
+  assert.equal(matches(rule!.resource, 'orders-eu'), true)
 })
 
 test('a document in another form is refused with the principal and the defect', () => {

@@ -38,3 +38,12 @@ test('a credential is read as it was stored, and the error for a broken one name
     }
   }
 })
+
+test('a stored number of iterations outside of its range is refused, before anything is computed with it', async () => {
+  const random = seededRandom(1)
+  const made = await makeCredential({ mechanism: 'PLAIN', iterations: 5_000, tenantId: null }, 'password', random)
+  for (const iterations of ['0', '1', '-10000', '4095', '1000001', '2147483648', '5000.5', 'many', ' ', '1e9']) {
+    const fields = fieldsOf(rowsOf(made)).set('iterations', Buffer.from(iterations))
+    assert.throws(() => credentialOf('ada', fields), /it has no iterations that this version knows/, iterations)
+  }
+})

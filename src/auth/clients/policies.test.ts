@@ -29,8 +29,23 @@ test('a policy has the rules that another broker has changed until then, and doe
   await other.change('ada', () => [])
   assert.equal(first.allows('READ', 'TOPIC', 'a'), true)
   assert.equal((await policies.resolve(ada))!.allows('READ', 'TOPIC', 'a'), false)
-  store.faults.failNext('list', 'unavailable')
+  store.faults.failNext('load', 'unavailable')
   await assert.rejects(policies.resolve(ada), StoreUnavailable)
+})
+
+test('an authentication reads the rules of its own principals only, unless these are many', async () => {
+  const { store, other, policies } = await openRules({ 'broker.acl.enabled': true })
+  const calls = async (groups: number) => {
+    const { list, load } = store.calls
+    const names = Array.from({ length: groups }, (_, at) => `g${at}`)
+    const policy = (await policies.resolve({ name: 'ada', groups: names }))!
+    assert.equal(policy.allows('READ', 'TOPIC', 'a'), groups > 0, `${groups} groups`)
+    return { list: store.calls.list - list, load: store.calls.load - load }
+  }
+  await other.change('group:g0', () => [read])
+  assert.deepEqual(await calls(0), { list: 0, load: 1 })
+  assert.deepEqual(await calls(3), { list: 0, load: 4 })
+  assert.deepEqual(await calls(1000), { list: 1, load: 0 })
 })
 
 test('a client without a name has the rules of ANONYMOUS, and everything only while ACLs are off', async () => {

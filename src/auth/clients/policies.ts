@@ -4,9 +4,9 @@
 import { fullKey, type Settings, SettingsError } from '../../settings/settings.ts'
 import { UnreadableDocument } from '../../store/store.ts'
 import { canonicalUsername } from '../user-rules.ts'
-import type { AclKeeper } from './acl-keeper.ts'
+import type { AclKeeper, Acls } from './acl-keeper.ts'
 import { objectionToPrincipal } from './acl-rules.ts'
-import { type Client, type Policy, policyOf } from './policy.ts'
+import { type Client, type Policy, policyOf, principalsOf } from './policy.ts'
 
 /** The client of a connection that does not authenticate, as Apache Kafka names it. */
 export const ANONYMOUS: Client = Object.freeze({ name: 'ANONYMOUS', groups: [] })
@@ -15,8 +15,8 @@ export interface Policies {
   /** Returns the policy by the rules that this broker has read; null while `broker.acl.enabled` is false. */
   current(client: Client): Policy | null
   /**
-   * Reads the rules that other brokers have changed until now, and resolves to the policy by them. Throws what the
-   * store throws: then nothing can be decided now. If the stored rules cannot be read, none of them counts.
+   * Reads the rules that the client has now, and resolves to the policy by them. Throws what the store throws: then
+   * nothing can be decided now. If the stored rules cannot be read, none of them counts.
    */
   resolve(client: Client): Promise<Policy | null>
 }
@@ -28,25 +28,25 @@ export function openPolicies({
   acls,
   settings,
 }: {
-  readonly acls: Pick<AclKeeper, 'current' | 'catchUp'>
+  readonly acls: Pick<AclKeeper, 'current' | 'find'>
   readonly settings: Settings
 }): Policies {
   const isEnforced = settings.get('broker.acl.enabled')
   const superUsers = new Set(settings.get(SUPER_USERS).map(canonicalUsername))
   for (const each of superUsers) checkSuperUser(settings, each)
-  const current = (client: Client) => (isEnforced ? policyOf(acls.current().grants, superUsers, client) : null)
   return {
-    current,
+    current: client => (isEnforced ? policyOf(acls.current().grants, superUsers, client) : null),
     async resolve(client) {
-      if (isEnforced) await acls.catchUp().catch(leaveUnreadable)
-      return current(client)
+      if (!isEnforced) return null
+      return policyOf(await acls.find(principalsOf(client)).catch(noneIfUnreadable), superUsers, client)
     },
   }
 }
 
 /** Super-users must be able to come in and repair the rules. */
-function leaveUnreadable(error: unknown): void {
-  if (!(error instanceof UnreadableDocument)) throw error
+function noneIfUnreadable(error: unknown): Acls['grants'] {
+  if (error instanceof UnreadableDocument) return new Map()
+  throw error
 }
 
 function checkSuperUser(settings: Settings, given: string): void {

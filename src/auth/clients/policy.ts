@@ -99,6 +99,13 @@ export function isImplied(
   )
 }
 
+/** Returns the principals whose rules a client has. */
+export function principalsOf({ name, groups }: Client): readonly string[] {
+  // A name must not get the rules of a group.
+  const own = isGroupPrincipal(name) ? [] : [name]
+  return [...own, ...groups.map(groupPrincipal)].map(canonicalUsername)
+}
+
 /** The policy of super-users and of other brokers. */
 export const EVERYTHING: Policy = Object.freeze({ allows: () => true })
 
@@ -112,9 +119,7 @@ export function policyOf(
   client: Client,
 ): Policy {
   if (client.isBroker === true) return EVERYTHING
-  // A name must not get the rules of a group.
-  const own = isGroupPrincipal(client.name) ? [] : [client.name]
-  const principals = [...own, ...client.groups.map(groupPrincipal)].map(canonicalUsername)
+  const principals = principalsOf(client)
   if (principals.some(each => superUsers.has(each))) return EVERYTHING
   const granted = principals.flatMap(each => {
     const rules = grants.get(each)

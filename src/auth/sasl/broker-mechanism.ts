@@ -90,6 +90,8 @@ class ServerExchange implements SaslExchange {
 
   async #judge({ client, server, bytes }: Hello, proof: Uint8Array): Promise<Step> {
     const { store, self, isMember } = this.#rooms
+    // A longer one would stay in memory while the store is asked.
+    if (proof.length !== PROOF_BYTES) return this.#refuse(`the proof has ${proof.length} bytes, and not ${PROOF_BYTES}`)
     const key = await findSharedKey(store, KEY)
     if (key === null) return this.#refuse('no broker has made the shared key in the store')
     const bound = this.#channel.exportKey(EXPORTER_LABEL)

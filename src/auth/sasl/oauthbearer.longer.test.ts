@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import { registerHooks } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
 import { base64url, type CryptoKey, exportSPKI, importJWK, SignJWT, UnsecuredJWT } from 'jose'
 import type { CleanUp } from '../../../testing/broker.ts'
+import { makeCertificate, noOpenssl } from '../../../testing/certificate.ts'
 import {
   type Claims,
   encoded,
@@ -569,6 +572,31 @@ describe('OAUTHBEARER', () => {
       provider.instead.clear()
     }
     assert.equal(await outcome(await sign()), 'success')
+  })
+
+  test('a provider whose certificate no authority of this machine has signed gives no keys', {
+    skip: noOpenssl,
+  }, async t => {
+    const { certificateFile, keyFile } = await makeCertificate(t)
+    const asked: string[] = []
+    const files = { cert: await readFile(certificateFile), key: await readFile(keyFile) }
+    const server = createTlsServer(files, (request, response) => {
+      asked.push(request.url!)
+      json(response, { keys: [key.jwk] })
+    }).listen(0, '127.0.0.1')
+    await new Promise(resolve => server.once('listening', resolve))
+    t.after(() => new Promise(resolve => server.close(resolve)))
+    const issuer = `https://localhost:${(server.address() as AddressInfo).port}`
+    const { sign, outcome } = await setUp(t, {
+      'broker.sasl.oauth.issuer-uri': issuer,
+      'broker.sasl.oauth.jwks-uri': `${issuer}/keys`,
+    })
+    await assert.rejects(outcome(await sign({ iss: issuer })), (error: Error) => {
+      return (
+        error instanceof ProviderUnavailable && /cannot be reached: DEPTH_ZERO_SELF_SIGNED_CERT/.test(error.message)
+      )
+    })
+    assert.deepEqual(asked, [])
   })
 
   test('keys of other kinds and weak keys are skipped beside a good one', async t => {

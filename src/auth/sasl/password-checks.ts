@@ -1,13 +1,14 @@
 // Compares passwords with stored PBKDF2 hashes: two at a time, because one check takes a thread of Node's pool for
 // milliseconds, and up to 150 ms with the most iterations. Clients that reconnect together share one check, and a
-// password that was right is remembered for a minute.
+// password that was right is remembered for a minute. Of each address two checks at most stand in the line of all, so that
+// an address with thousands of them, or with slow ones, keeps no other one waiting.
 //
 // The memory holds no password. Its keys are HMACs of the name, the stored credential and the password, with a random
 // key of this process. After the credential has changed, no old key matches.
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import { patience } from '../../base/patience.ts'
+import { type Patience, patience } from '../../base/patience.ts'
 import type { Random } from '../../base/random.ts'
 import { Semaphore } from '../../base/semaphore.ts'
 import { type Credential, saltPassword } from '../clients/credential-record.ts'
@@ -17,8 +18,9 @@ const AT_ONCE = 2
 const REMEMBERED_MS = 60_000
 
 const LIMITS = Object.freeze({
-  /** The number of different checks that wait for their turn. */
+  /** The number of different checks that wait or run, and of those of one address. */
   waiting: 5_000,
+  waitingOfAddress: 2_500,
   /** How long a check waits. After some more seconds `svc.broker.authentication-timeout` would close its client. */
   waitMs: 20_000,
   /** The number of right passwords that are remembered. */
@@ -28,10 +30,16 @@ const KEY_BYTES = 32
 
 export interface PasswordChecks {
   /**
-   * Resolves with whether this is the password of the credential. Throws AuthenticationBusy if too many checks wait,
-   * or if its turn does not come in 20 s.
+   * Resolves with whether this is the password of the credential. `address` is that of the client. Throws
+   * AuthenticationBusy if too many checks wait, or if its turn does not come in 20 s.
    */
-  isRight(username: string, credential: Credential, password: string): Promise<boolean>
+  isRight(username: string, credential: Credential, password: string, address: string): Promise<boolean>
+}
+
+/** The checks of one address. */
+interface Line {
+  readonly turns: Semaphore
+  checks: number
 }
 
 export function openPasswordChecks(
@@ -40,20 +48,40 @@ export function openPasswordChecks(
 ): PasswordChecks {
   const key = random.bytes(KEY_BYTES)
   const turns = new Semaphore(clock, AT_ONCE)
-  let waiting = 0
+  let checks = 0
+  /** By address. No entry is without a check. */
+  const lines = new Map<string, Line>()
   const running = new Map<string, Promise<boolean>>()
   /** The end of the memory of each right password, on Clock.monotonic(); the earliest end is first. */
   const right = new Map<string, number>()
 
-  async function check({ passwordHash, salt, iterations }: Credential, password: string): Promise<boolean> {
-    if (waiting >= limits.waiting) throw new AuthenticationBusy(`${waiting} passwords wait to be checked`)
-    waiting++
-    const hasTurn = await turns.take(1, patience(clock, clock.monotonic() + limits.waitMs))
-    waiting--
-    if (!hasTurn) throw new AuthenticationBusy(`the password was not checked within ${limits.waitMs / 1_000} s`)
+  async function check({ passwordHash, salt, iterations }: Credential, password: string, address: string) {
+    const line = lines.get(address) ?? { turns: new Semaphore(clock, AT_ONCE), checks: 0 }
+    if (checks >= limits.waiting) throw new AuthenticationBusy(`${checks} passwords wait to be checked`)
+    if (line.checks >= limits.waitingOfAddress)
+      throw new AuthenticationBusy(`${line.checks} passwords of the address wait to be checked`)
+    lines.set(address, line)
+    line.checks++
+    checks++
+    const waiting = patience(clock, clock.monotonic() + limits.waitMs)
     try {
-      const salted = await saltPassword(password, Buffer.from(salt, 'base64'), iterations)
-      return timingSafeEqual(salted, Buffer.from(passwordHash, 'base64'))
+      return await inTurn(line.turns, waiting, () =>
+        inTurn(turns, waiting, async () => {
+          const salted = await saltPassword(password, Buffer.from(salt, 'base64'), iterations)
+          return timingSafeEqual(salted, Buffer.from(passwordHash, 'base64'))
+        }),
+      )
+    } finally {
+      checks--
+      if (--line.checks === 0) lines.delete(address)
+    }
+  }
+
+  async function inTurn(turns: Semaphore, waiting: Patience, work: () => Promise<boolean>): Promise<boolean> {
+    if (!(await turns.take(1, waiting)))
+      throw new AuthenticationBusy(`the password was not checked within ${limits.waitMs / 1_000} s`)
+    try {
+      return await work()
     } finally {
       turns.give(1)
     }
@@ -71,14 +99,14 @@ export function openPasswordChecks(
   }
 
   return {
-    async isRight(username, credential, password) {
+    async isRight(username, credential, password, address) {
       const { passwordHash, salt, iterations } = credential
       const said = JSON.stringify([username, passwordHash, salt, iterations, password])
       const name = createHmac('sha256', key).update(said).digest('base64')
       if ((right.get(name) ?? 0) > clock.monotonic()) return true
       const shared = running.get(name)
       if (shared !== undefined) return await shared
-      const run = check(credential, password).finally(() => running.delete(name))
+      const run = check(credential, password, address).finally(() => running.delete(name))
       running.set(name, run)
       const isRight = await run
       if (isRight) remember(name)

@@ -37,14 +37,14 @@ export function openPlain(rooms: PlainRooms): SaslMechanism {
   const decoyKey = rooms.random.bytes(KEY_BYTES)
   return {
     name: NAME,
-    begin() {
+    begin({ address }) {
       let isOver = false
       return {
         step(token) {
           const wasOver = isOver
           isOver = true
           if (wasOver) return failed(INVALID_CREDENTIALS, 'a message after the end of the exchange', null)
-          return authenticate(rooms.store, checks, decoyKey, token)
+          return authenticate(rooms.store, checks, decoyKey, token, address)
         },
       }
     },
@@ -56,6 +56,7 @@ async function authenticate(
   checks: PasswordChecks,
   decoyKey: Uint8Array,
   token: Uint8Array,
+  address: string,
 ): Promise<Step> {
   const read = textOf(token)
   if (read.text === null) return failed(INVALID_CREDENTIALS, read.why, null)
@@ -68,7 +69,7 @@ async function authenticate(
 
   const user = await findUser(store, NAME, claimed)
   const credential = user.credential ?? decoyOf(decoyKey, NAME, user.name)
-  const isRight = await checks.isRight(user.name, credential, password)
+  const isRight = await checks.isRight(user.name, credential, password, address)
   if (user.credential === null) return failed(INVALID_PASSWORD, user.why, user.name)
   if (!isRight) return failed(INVALID_PASSWORD, 'invalid password', user.name)
   const client = { name: user.name, tenant: user.credential.tenantId, groups: [], validUntilMs: null }

@@ -21,8 +21,8 @@ class Client implements Member {
   wasShed = false
   readonly seen: string[] = []
 
-  constructor(admission: Admission) {
-    this.seat = admission.join(this, SEAT_LIMITS)
+  constructor(admission: Admission, isStranger = false) {
+    this.seat = admission.join(this, SEAT_LIMITS, isStranger)
   }
 
   changed(): void {
@@ -114,7 +114,7 @@ class Client implements Member {
 const size = (max: number) => fc.integer({ min: 1, max })
 const who = fc.nat(5)
 const step = fc.oneof(
-  { weight: 1, arbitrary: fc.record({ what: fc.constant('join' as const), who, size: size(1) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('join' as const), who, size: size(2) }) },
   { weight: 6, arbitrary: fc.record({ what: fc.constant('receive' as const), who, size: size(60) }) },
   { weight: 6, arbitrary: fc.record({ what: fc.constant('begin' as const), who, size: size(20) }) },
   {
@@ -125,6 +125,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ what: fc.constant('mute' as const), who, size: size(1) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('unmute' as const), who, size: size(2) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('forgive' as const), who, size: size(1) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('meet' as const), who, size: size(1) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('drain' as const), who, size: size(1) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('close' as const), who, size: size(1) }) },
   { weight: 1, arbitrary: fc.record({ what: fc.constant('look' as const), who, size: size(1) }) },
@@ -133,6 +134,8 @@ const step = fc.oneof(
 function check(admission: Admission, clients: readonly Client[]): void {
   const counted = clients.reduce((sum, client) => sum + client.counted, 0)
   assert.equal(admission.pendingBytes, counted, 'what is counted is what is held')
+  const strange = clients.reduce((sum, { seat, input }) => sum + (seat.isStranger ? input : 0), 0)
+  assert.ok(strange <= LIMITS.maxBytes / 8, 'clients that have not authenticated hold more than their part')
   if (admission.isSuspended) {
     assert.ok(counted >= LIMITS.resumeBytes, 'all wait below the resume mark')
     const input = clients.reduce((sum, client) => sum + client.input, 0)
@@ -153,7 +156,7 @@ test('in every order of events all counted bytes are released, and no connection
       const clients = [new Client(admission), new Client(admission)]
       for (const { what, who: at, size: bytes } of steps) {
         const client = clients[at % clients.length]!
-        if (what === 'join') clients.push(new Client(admission))
+        if (what === 'join') clients.push(new Client(admission, bytes === 2))
         else if (what === 'look') admission.look()
         else if (what === 'receive') {
           if (client.seat.mayRead || client.seat.isOnlyMuted) client.receive(bytes)
@@ -163,6 +166,7 @@ test('in every order of events all counted bytes are released, and no connection
         else if (what === 'mute') client.mute()
         else if (what === 'unmute') client.unmute(bytes === 2)
         else if (what === 'forgive') client.seat.forgive()
+        else if (what === 'meet') client.seat.meet()
         else if (what === 'drain') client.drain()
         else client.close()
         check(admission, clients)
@@ -218,6 +222,30 @@ test('no connection is closed while finished work can make room', () => {
   other.settle(0)
   assert.deepEqual([one.seat.state, other.seat.state], ['reading', 'reading'])
   assert.equal(one.wasShed || other.wasShed, false)
+})
+
+test('clients that have not authenticated close one another, and never one that has', () => {
+  const admission = new Admission(LIMITS)
+  const known = new Client(admission)
+  const strangers = [5, 6, 1].map(bytes => {
+    const client = new Client(admission, true)
+    client.receive(bytes)
+    return client
+  })
+  known.receive(70)
+  strangers[2]!.receive(1)
+  assert.deepEqual(
+    [known, ...strangers].map(({ wasShed }) => wasShed),
+    [false, false, true, false],
+  )
+  // A client that authenticates takes its bytes along.
+  strangers[0]!.seat.meet()
+  strangers[2]!.receive(10)
+  assert.deepEqual(
+    [known, ...strangers].map(({ wasShed }) => wasShed),
+    [false, false, true, false],
+  )
+  assert.equal(admission.isSuspended, false)
 })
 
 test('a client that takes nothing while all wait for it is closed, one that takes something is not', () => {

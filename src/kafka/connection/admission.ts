@@ -20,12 +20,18 @@
 // bring the sum below the mark. After that memory is tight for a while: each connection is read for one request at a
 // time, so that a client that requests little gets its turn between those that request much.
 //
+// Clients that have not authenticated share a small part of the budget for their input. Above it, those of them that
+// hold most are closed. So they can neither suspend nor close the connections of others.
+//
 // Batches that the log keeps in memory have a budget of their own (the tail cache).
 
 /** Why a connection is not read although the total is within the budget: bits of one number. */
 const IN_FLIGHT = 1
 const OUTBOUND = 2
 const MUTED = 4
+
+/** The part of the budget for the input of clients that have not authenticated. */
+const STRANGERS_PART = 1 / 8
 
 export interface BudgetLimits {
   readonly maxBytes: number
@@ -62,6 +68,8 @@ export class Admission {
   readonly #listeners: (() => void)[] = []
   #pendingBytes = 0
   #inputBytes = 0
+  /** The part of the input that clients hold that have not authenticated. */
+  #strangeBytes = 0
   #isSuspended = false
   #isTight = false
   #wasSuspended = false
@@ -83,8 +91,9 @@ export class Admission {
     return this.#isTight
   }
 
-  join(member: Member, limits: SeatLimits): Seat {
-    const seat = new Seat(this, member, limits)
+  /** `isStranger`: the client has not authenticated, and must. */
+  join(member: Member, limits: SeatLimits, isStranger = false): Seat {
+    const seat = new Seat(this, member, limits, isStranger)
     this.#seats.add(seat)
     return seat
   }
@@ -113,10 +122,15 @@ export class Admission {
     this.#relieve(stuck)
   }
 
-  /** Changes the sum by `deltaBytes`, of which `inputBytes` are input. Only seats call this. */
-  count(deltaBytes: number, inputBytes: number): void {
+  /**
+   * Changes the sum by `deltaBytes`, of which `inputBytes` are input, and `strangeBytes` of these are of a client that
+   * has not authenticated. Only seats call this.
+   */
+  count(deltaBytes: number, inputBytes: number, strangeBytes = 0): void {
     this.#pendingBytes += deltaBytes
     this.#inputBytes += inputBytes
+    this.#strangeBytes += strangeBytes
+    if (strangeBytes > 0) this.#relieveStrangers()
     if (!this.#isSuspended) {
       if (this.#pendingBytes > this.#limits.maxBytes) this.#suspend()
     } else if (this.#pendingBytes < this.#limits.resumeBytes) this.#resume()
@@ -161,6 +175,15 @@ export class Admission {
     for (const seat of seats) if (!seat.isEmpty) seat.member.changed()
   }
 
+  #relieveStrangers(): void {
+    while (this.#strangeBytes > this.#limits.maxBytes * STRANGERS_PART) {
+      let largest: Seat | null = null
+      for (const seat of this.#seats) if (seat.isStranger && seat.input > (largest?.input ?? 0)) largest = seat
+      if (largest === null) return
+      largest.member.shed()
+    }
+  }
+
   #relieveInput(): void {
     if (this.#inputBytes < this.#limits.resumeBytes) return
     this.#relieve(new Map(Array.from(this.#seats, seat => [seat, seat.input])))
@@ -195,11 +218,18 @@ export class Seat {
   #isClosed = false
   #wasRead = false
   #takenBytes = 0
+  #isStranger: boolean
 
-  constructor(admission: Admission, member: Member, limits: SeatLimits) {
+  constructor(admission: Admission, member: Member, limits: SeatLimits, isStranger: boolean) {
     this.member = member
     this.#admission = admission
     this.#limits = limits
+    this.#isStranger = isStranger
+  }
+
+  /** True until the client of a SASL listener has authenticated. */
+  get isStranger(): boolean {
+    return this.#isStranger
   }
 
   get state(): AdmissionState {
@@ -251,19 +281,24 @@ export class Seat {
     return this.#input + this.#work + this.#output === 0 && this.#inFlight === 0
   }
 
+  /** The client has authenticated: its input no longer counts as a stranger's. */
+  meet(): void {
+    if (!this.#isStranger || this.#isClosed) return
+    this.#admission.count(0, 0, -this.#input)
+    this.#isStranger = false
+  }
+
   /** Counts input that has arrived, or was released. */
   read(deltaBytes: number): void {
     if (this.#isClosed) return
     if (deltaBytes > 0) this.#wasRead = true
-    this.#input += deltaBytes
-    this.#admission.count(deltaBytes, deltaBytes)
+    this.#countInput(deltaBytes, deltaBytes)
   }
 
   /** Counts a frame of the input as a request. */
   begin(frameBytes: number): void {
-    this.#input -= frameBytes
     this.#work += frameBytes
-    this.#admission.count(0, -frameBytes)
+    this.#countInput(0, -frameBytes)
     if (++this.#inFlight >= (this.#isOneByOne ? 1 : this.#limits.inFlightLimit)) this.#pause(IN_FLIGHT)
   }
 
@@ -336,12 +371,15 @@ export class Seat {
     this.#isClosed = true
     this.#isDrained = true
     this.#admission.leave(this)
-    const input = this.#input
     const output = this.#output
-    this.#input = 0
     this.#output = 0
     this.#inFlight = 0
-    this.#admission.count(-input - output, -input)
+    this.#countInput(-this.#input - output, -this.#input)
+  }
+
+  #countInput(deltaBytes: number, inputBytes: number): void {
+    this.#input += inputBytes
+    this.#admission.count(deltaBytes, inputBytes, this.#isStranger ? inputBytes : 0)
   }
 
   /** Returns true if input has arrived since the last call. Only the admission calls this. */

@@ -156,7 +156,7 @@ export class Connection implements Member, FrameSink {
       options.limits.authenticationTimeoutMs,
     )
     this.#transport.whenClosed(() => this.#release())
-    this.#seat = options.admission.join(this, options.limits)
+    this.#seat = options.admission.join(this, options.limits, !hasIdentity(options.session.sasl))
     this.changed()
     this.#watch(this.#activeAtMs)
   }
@@ -214,9 +214,10 @@ export class Connection implements Member, FrameSink {
   }
 
   shed(): void {
-    const { input, output } = this.#seat
+    const { input, output, isStranger } = this.#seat
+    const memory = isStranger ? 'the memory for clients that have not authenticated' : 'the memory for requests'
     const what = `${input} bytes of unfinished requests and ${output} bytes of answers that it does not take`
-    this.#refuse('shed', `the memory for requests is full, and this connection held most of it: ${what}`)
+    this.#refuse('shed', `${memory} is full, and this connection held most of it: ${what}`)
   }
 
   held(deltaBytes: number): void {
@@ -316,6 +317,7 @@ export class Connection implements Member, FrameSink {
     }
     if (this.#holding !== exchange) return
     this.#holding = null
+    if (hasIdentity(this.#session.sasl)) this.#seat.meet()
     if (!this.#released) this.changed()
   }
 

@@ -212,6 +212,23 @@ for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
   })
 }
 
+test('a chain of certificates of megabytes is refused for its size, and the next client is served', {
+  skip: noOpenssl,
+}, async t => {
+  const authority = await makeAuthority(t)
+  const ground = await start(t, mtls(authority))
+  const { cert, key } = await pairOf(authority.issue())
+  const other = await readFile((await makeAuthority(t)).certificateFile)
+  for (const [at, count] of [400, 8000].entries()) {
+    const chain = Buffer.concat([cert as Buffer, ...Array.from({ length: count }, () => other)])
+    assert.equal(await answerTo(ground.tlsPort, { cert: chain, key }), 0, `${chain.length} bytes`)
+    assert.equal(await ground.failures('connection', 'tls-handshake'), at + 1)
+  }
+  assert.match(ground.log(), /the TLS handshake has failed: excessive message size/)
+  const wire = await ground.join({ cert, key })
+  await wire.send(apiVersions, 0, {})
+})
+
 test('a session is not resumed if certificates are demanded: each connection has its certificate checked', {
   skip: noOpenssl,
 }, async t => {

@@ -64,6 +64,7 @@ async function refusalsOf(
   if (permissions.policy === null) return references.map(() => null)
   await lookForTopics(
     rooms,
+    permissions,
     'topicId',
     references.flatMap(({ topicId }) => topicId ?? []),
   )

@@ -35,6 +35,7 @@ export const describeProducersHandler = handler(describeProducers, rooms => ({
     const repeated = findRepeated(asked)
     await lookForTopics(
       rooms,
+      permissions,
       'name',
       asked.map(({ topic }) => topic),
     )

@@ -74,7 +74,7 @@ export const metadataHandler = handler(metadata, rooms => ({
       )
     }
     const asked = distinct(body.topics ?? [])
-    const looked = lookFor(rooms, asked)
+    const looked = lookFor(rooms, permissions, asked)
     return looked === null ? answerFor(rooms, request, asked) : looked.then(() => answerFor(rooms, request, asked))
   },
   refused(request, refusal) {
@@ -115,10 +115,10 @@ function isForAll({ topics }: Body, apiVersion: number): boolean {
 }
 
 /** Looks for topics that another broker may have created. Returns null if all requested topics are known. */
-function lookFor(rooms: Rooms, asked: readonly Asked[]): Promise<void> | null {
+function lookFor(rooms: Rooms, permissions: Permissions, asked: readonly Asked[]): Promise<void> | null {
   const names = asked.flatMap(({ name }) => name ?? [])
   const ids = asked.flatMap(({ name, topicId }) => (name === null ? [topicId] : []))
-  return lookForTopics(rooms, 'name', names) ?? lookForTopics(rooms, 'topicId', ids)
+  return lookForTopics(rooms, permissions, 'name', names) ?? lookForTopics(rooms, permissions, 'topicId', ids)
 }
 
 function answerFor(rooms: Rooms, request: Request<Body>, asked: readonly Asked[]): Answer | Promise<Answer> {

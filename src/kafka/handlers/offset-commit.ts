@@ -55,6 +55,7 @@ export const offsetCommitHandler = handler(offsetCommit, rooms => ({
     const naming = namingOf(apiVersion)
     const looked = lookForTopics(
       rooms,
+      permissions,
       naming,
       body.topics.map(each => each[naming]),
     )

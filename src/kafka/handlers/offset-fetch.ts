@@ -58,7 +58,7 @@ export const offsetFetchHandler = handler(offsetFetch, rooms => ({
     const naming = namingOf(request.apiVersion)
     const repeated = repeatedIn(askedOf(request).map(({ groupId }) => groupId))
     const named = askedOf(request).flatMap(({ topics }) => topics?.map(each => each[naming]) ?? [])
-    const looked = lookForTopics(rooms, naming, named)
+    const looked = lookForTopics(rooms, request.permissions, naming, named)
     if (looked !== null) await looked
     const catalogue = rooms.catalogue.current()
     const groups = await aFewAtATime(rooms.clock, askedOf(request), async asked =>

@@ -79,7 +79,7 @@ export const produceHandler = handler(produce, rooms => {
       const appends: Promise<Appended | Refusal>[] = []
       for (const topic of body.topicData) {
         const said = topic[naming]
-        const looked = permissions.topic(naming, said) === null ? look(naming, said) : null
+        const looked = permissions.topic(naming, said) === null ? look(permissions, naming, said) : null
         for (const data of topic.partitionData) {
           if (looked === null) appends.push(append(said, data, null))
           else {

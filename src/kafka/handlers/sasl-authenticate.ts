@@ -6,7 +6,7 @@ import { saslAuthenticate } from '../../protocol/messages/sasl-authenticate.ts'
 import { CLOSE, handler } from '../handler.ts'
 import { NO_NEEDS } from '../needs.ts'
 
-const NO_TOKEN = new Uint8Array(0)
+const NO_TOKEN = Buffer.alloc(0)
 
 export const saslAuthenticateHandler = handler(saslAuthenticate, ({ authentication }) => ({
   needs: () => NO_NEEDS,
@@ -24,5 +24,7 @@ export const saslAuthenticateHandler = handler(saslAuthenticate, ({ authenticati
   },
   // The state of the client is unknown then. An error code would tell the Java client to give up.
   refused: () => CLOSE,
+  // A mechanism takes what it needs at once. So a frame whose tags or token are large is not held while it decides.
+  kept: () => ({ authBytes: NO_TOKEN }),
   patienceMs: () => authentication.timeoutMs,
 }))

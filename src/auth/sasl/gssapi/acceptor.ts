@@ -57,7 +57,7 @@ export interface Context {
   readonly answer: Buffer | null
 }
 
-/** Accepts the first token of a client. Throws Refused. */
+/** Accepts the first token of a client. Throws Refused, and AuthenticationBusy if the replay cache has no room. */
 export async function accept(token: Buffer, rooms: AcceptorRooms): Promise<Context> {
   const request = readApReq(unframe(token))
   const ticket = await openTicket(request, rooms)
@@ -117,7 +117,7 @@ function establish(request: ApReq, ticket: Ticket, rooms: AcceptorRooms): Contex
     throw new Refused(`the client's clock differs by ${seconds(offMs)}; at most ${seconds(SKEW_MS)} are accepted`)
   const isMutual = asksForMutual(authenticator.checksum) || (request.options & AP_OPTIONS.mutualRequired) !== 0
   const key = authenticator.subkey === null ? sessionKey : openKey(authenticator.subkey, rooms)
-  rooms.replays.use(cipher, authenticator.atMs, nowMs)
+  rooms.replays.use(cipher, nameOf(client), authenticator.atMs, nowMs)
   const common = { client, shortName, key, clientSequence: authenticator.sequence }
   // Without an AP-REP the client cannot learn another number, and Java calls a token with one a gap.
   if (!isMutual) return { ...common, ownSequence: authenticator.sequence, answer: null }
