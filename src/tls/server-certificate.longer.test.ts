@@ -80,6 +80,8 @@ test('files that cannot be used end the start with one sentence that names the s
   await writeFile(der, new X509Certificate(pem).raw)
   const empty = join(keyFile, '..', 'empty.pem')
   await writeFile(empty, '')
+  const broken = join(keyFile, '..', 'broken.pem')
+  await writeFile(broken, '-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n')
   const half = join(keyFile, '..', 'half.pem')
   await writeFile(half, pem + pem.slice(0, pem.length / 2))
   const cases: readonly (readonly [what: string, given: Partial<Certificate>, more: Partial<Values>, said: RegExp])[] =
@@ -116,6 +118,7 @@ test('files that cannot be used end the start with one sentence that names the s
         /^svc\.server\.cert-file .*half\.pem cannot be used: bad end line$/,
       ],
       ['text', { certificateFile: text }, {}, /^svc\.server\.cert-file .*text\.pem holds no PEM certificate$/],
+      ['a broken key', { keyFile: broken }, {}, /^svc\.server\.key-file .*holds no PEM private key that can be read$/],
       ['no key', { keyFile: '/nowhere' }, {}, /^svc\.server\.key-file .*\/nowhere cannot be read/],
       ['text as a key', { keyFile: text }, {}, /^svc\.server\.key-file .*text\.pem holds no PEM private key$/],
       [

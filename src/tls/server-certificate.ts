@@ -322,7 +322,10 @@ function isForServers({ keyUsage }: X509Certificate): boolean {
 /** Returns the first certificate of the file, which is the port's own. The others are its chain. */
 function readCertificate(settings: Settings, port: TlsPort, cert: Buffer): X509Certificate {
   const none = (cause: unknown) =>
-    new SettingsError(`${of(settings, `${port}.cert-file`)} holds no PEM certificate${insteadOf(cert)}`, { cause })
+    new SettingsError(
+      `${of(settings, `${port}.cert-file`)} holds no PEM certificate${insteadOf(cert, 'CERTIFICATE')}`,
+      { cause },
+    )
   // X509Certificate reads DER too, and a TLS context does not.
   if (!cert.includes('CERTIFICATE-----')) throw none(null)
   try {
@@ -336,7 +339,7 @@ function readCertificate(settings: Settings, port: TlsPort, cert: Buffer): X509C
 function checkAuthorities(settings: Settings, trust: Buffer): void {
   const file = of(settings, 'broker.trust-cert-file')
   const found = trust.toString('latin1').match(PEM_CERTIFICATE) ?? []
-  if (found.length === 0) throw new SettingsError(`${file} holds no PEM certificate${insteadOf(trust)}`)
+  if (found.length === 0) throw new SettingsError(`${file} holds no PEM certificate${insteadOf(trust, 'CERTIFICATE')}`)
   for (const [at, pem] of found.entries()) {
     try {
       new X509Certificate(pem)
@@ -361,14 +364,15 @@ function readKey(settings: Settings, port: TlsPort, key: Buffer): KeyObject {
   } catch (error) {
     const message = isEncrypted
       ? `${file} does not open with ${password}`
-      : `${file} holds no PEM private key${insteadOf(key)}`
+      : `${file} holds no PEM private key${insteadOf(key, 'PRIVATE KEY')}`
     throw new SettingsError(message, { cause: error })
   }
 }
 
 /** Returns what a file holds in place of the wanted PEM, as the end of a sentence; empty if that is not known. */
-function insteadOf(content: Buffer): string {
+function insteadOf(content: Buffer, wanted: 'CERTIFICATE' | 'PRIVATE KEY'): string {
   if (content.length === 0) return ', because it is empty'
+  if (content.includes(`${wanted}-----`)) return ' that can be read'
   if (content.includes('PRIVATE KEY-----')) return ', but a private key'
   if (content.includes('CERTIFICATE-----')) return ', but a certificate'
   return content.includes(0) ? ', but binary data such as DER, PKCS#12 or JKS; openssl can convert it' : ''
