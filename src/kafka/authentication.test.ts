@@ -79,6 +79,18 @@ test('ApiVersions is served before the handshake, and refused behind it as in Ap
   await closedByBroker(wire)
 })
 
+test('a client may ask for versions ten times before it authenticates, and as often as it likes afterwards', async t => {
+  const { connect, failures } = await startSaslBroker(t)
+  const flood = await connect()
+  for (let i = 0; i < 10; i++) await flood.send(apiVersions, 0, {})
+  await assert.rejects(flood.send(apiVersions, 0, {}), /closed/)
+  assert.equal(await failures('request', 'unauthenticated'), 1)
+  const wire = await connect()
+  for (let i = 0; i < 10; i++) await wire.send(apiVersions, 0, {})
+  await authenticate(wire)
+  for (let i = 0; i < 20; i++) await wire.send(apiVersions, 0, {})
+})
+
 test('a client that authenticates is served, in every version of SaslAuthenticate, and an empty token is answered', async t => {
   const { connect, sample, lines } = await startSaslBroker(t, {
     mechanisms: [mechanismOf((token, taken) => (taken === 0 ? more('') : accepted(token, { tenant: 'acme' }, 'bye')))],

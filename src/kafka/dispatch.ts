@@ -25,7 +25,7 @@ import { type Api, inRange, type ResponseInput } from '../protocol/schema.ts'
 import { isStoreFailure, StoreContended } from '../store/store.ts'
 import type { RequestScope, Scoped } from '../telemetry/logger.ts'
 import { openAudit } from './audit.ts'
-import { awaitsRawToken, gate } from './connection/sasl-state.ts'
+import { askVersions, awaitsRawToken, gate } from './connection/sasl-state.ts'
 import type { Session } from './connection/session.ts'
 import { codeFinder, type FindCodes, type FindFault, faultFinder } from './faults.ts'
 import { type Answer, type Answering, CLOSE, type Handler, type Reply, type Request, type Rooms } from './handler.ts'
@@ -448,9 +448,11 @@ export function createDispatch(handlers: readonly Handler[], rooms: Rooms, drain
         const verdict = gate(session.sasl, saslPart)
         isAllowed = verdict === 'pass'
         if (verdict === 'close') {
-          const message = `${route.api.name} is not served before the client has authenticated`
+          const often = saslPart === 'versions' ? ' again' : ''
+          const message = `${route.api.name} is not served${often} before the client has authenticated`
           return unread(frame, refuse(session, 'unauthenticated', message, scopeOf(route.api, header)))
         }
+        if (saslPart === 'versions') session.sasl = askVersions(session.sasl)
         const renews = saslPart === 'handshake' || session.sasl.at === 'exchange'
         if (session.isExpired(receivedAtMs) && !renews) {
           const message = 'the client has not authenticated again before its session ended (KIP-368)'

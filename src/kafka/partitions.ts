@@ -33,8 +33,8 @@ export function findTopic(catalogue: Catalogue, naming: Naming, said: string): T
 
 /**
  * Looks for topics that another broker may have created, if one of these is unknown. A handler waits for this before
- * it refuses topics as unknown. Returns null if all are known, or if no other broker can create topics. A topic that the
- * client may not ask for is not looked for: the time of the answer would tell whether it exists.
+ * it refuses topics as unknown. Returns null if all are known, or if no other broker can create topics. A topic that
+ * the client may not ask for is not looked for: the time of the answer would tell whether it exists.
  */
 export function lookForTopics(
   { catalogue }: Rooms,

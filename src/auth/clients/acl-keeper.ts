@@ -34,7 +34,8 @@ export interface AclKeeper {
   catchUp(): Promise<void>
   /**
    * Resolves with the grants that these principals have now, by principal. One without rules, or whose rules cannot be
-   * read, has no entry. It asks the store about few principals alone, and catches up for many. Throws as catchUp() does.
+   * read, has no entry. It asks the store about few principals alone, and catches up for many. Throws what catchUp()
+   * throws.
    */
   find(principals: readonly string[]): Promise<Acls['grants']>
 }

@@ -1,7 +1,7 @@
 // Compares passwords with stored PBKDF2 hashes: two at a time, because one check takes a thread of Node's pool for
 // milliseconds, and up to 150 ms with the most iterations. Clients that reconnect together share one check, and a
-// password that was right is remembered for a minute. Of each address two checks at most stand in the line of all, so that
-// an address with thousands of them, or with slow ones, keeps no other one waiting.
+// password that was right is remembered for a minute. Of each address two checks at most stand in the line of all, so
+// that an address with thousands of them, or with slow ones, keeps no other one waiting.
 //
 // The memory holds no password. Its keys are HMACs of the name, the stored credential and the password, with a random
 // key of this process. After the credential has changed, no old key matches.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../../testing/property.ts'
 import {
+  askVersions,
   awaitsRawToken,
   type Choice,
   choose,
@@ -10,6 +11,7 @@ import {
   HANDSHAKE,
   hasIdentity,
   MOST_TOKENS,
+  MOST_VERSIONS,
   NOT_NEEDED,
   prove,
   type SaslPart,
@@ -34,6 +36,7 @@ const again = choose(expiring, choice()).state
 const states: Readonly<Record<string, SaslState>> = {
   'not-needed': NOT_NEEDED,
   handshake: HANDSHAKE,
+  asked: Array.from({ length: MOST_VERSIONS }).reduce<SaslState>(askVersions, HANDSHAKE),
   exchange,
   raw,
   lasting,
@@ -48,6 +51,7 @@ test('each state admits only the requests that its table names', () => {
   assert.deepEqual(admitted, [
     ['not-needed', 'pass', 'pass', 'pass', 'pass'],
     ['handshake', 'pass', 'pass', 'pass', 'close'],
+    ['asked', 'close', 'pass', 'pass', 'close'],
     ['exchange', 'refuse', 'pass', 'pass', 'close'],
     ['raw', 'refuse', 'pass', 'pass', 'close'],
     ['lasting', 'pass', 'pass', 'pass', 'pass'],
@@ -67,6 +71,7 @@ test('each state takes a handshake or a token as its table says, and all others 
   assert.deepEqual(steps, [
     ['not-needed', 'not-needed', 'state', 'not-needed', 'state'],
     ['handshake', 'exchange', null, 'failed', 'state'],
+    ['asked', 'exchange', null, 'failed', 'state'],
     ['exchange', 'failed', 'state', 'exchange', null],
     ['raw', 'failed', 'state', 'raw', null],
     ['lasting', 'authenticated', 'state', 'authenticated', 'state'],

@@ -4,7 +4,7 @@
 //   not-needed   the listener has no SASL
 //
 //                choose               token, at most MOST_TOKENS
-//   handshake ────────────> exchange ──┐
+//   handshake ────────────> exchange ──┐     (at most MOST_VERSIONS requests for versions before)
 //                            │   ^     │
 //                            │   └─────┘
 //                      prove │
@@ -20,10 +20,16 @@ import { assert } from '../../base/assert.ts'
 
 export type SaslState =
   | { readonly at: 'not-needed' }
-  | { readonly at: 'handshake' }
+  | Unchosen
   | Exchanging
   | ({ readonly at: 'authenticated' } & Proven)
   | { readonly at: 'failed' }
+
+interface Unchosen {
+  readonly at: 'handshake'
+  /** How often the client has asked for versions. */
+  readonly versions: number
+}
 
 interface Exchanging {
   readonly at: 'exchange'
@@ -62,11 +68,17 @@ export interface SaslChange {
 /** The most tokens of a client in one exchange. GSSAPI needs up to four. */
 export const MOST_TOKENS = 5
 
+/**
+ * How often a client may ask for versions before it chooses a mechanism. In Apache Kafka once, and once more for each
+ * version of the request that is not served.
+ */
+export const MOST_VERSIONS = 10
+
 /** The shortest time between two re-authentications of a connection, as in Apache Kafka. */
 const RENEW_EVERY_MS = 1000
 
 export const NOT_NEEDED: SaslState = Object.freeze({ at: 'not-needed' })
-export const HANDSHAKE: SaslState = Object.freeze({ at: 'handshake' })
+export const HANDSHAKE: SaslState = Object.freeze({ at: 'handshake', versions: 0 })
 export const FAILED: SaslState = Object.freeze({ at: 'failed' })
 
 /** Returns whether the client has an identity, or needs none. */
@@ -90,6 +102,7 @@ export function gate(state: SaslState, part: SaslPart): 'pass' | 'refuse' | 'clo
     case 'authenticated':
       return 'pass'
     case 'handshake':
+      if (part === 'versions') return state.versions < MOST_VERSIONS ? 'pass' : 'close'
       return part === 'other' ? 'close' : 'pass'
     case 'exchange':
       if (part === 'versions') return 'refuse'
@@ -97,6 +110,11 @@ export function gate(state: SaslState, part: SaslPart): 'pass' | 'refuse' | 'clo
     case 'failed':
       return 'close'
   }
+}
+
+/** The client asks for versions, and gate() lets it. */
+export function askVersions(state: SaslState): SaslState {
+  return state.at === 'handshake' ? { ...state, versions: state.versions + 1 } : state
 }
 
 export interface Choice {

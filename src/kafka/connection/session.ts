@@ -41,7 +41,7 @@ export class Session implements Saying {
   readonly address: string
   /** The connection, as SASL mechanisms see it. */
   readonly channel: Channel
-  /** How far the client has authenticated. Only authentication.ts changes it. */
+  /** How far the client has authenticated. Only authentication.ts and dispatch.ts change it. */
   sasl: SaslState
   /** The mechanism's part of the authentication in progress; null if none is in progress. */
   exchange: SaslExchange | null = null

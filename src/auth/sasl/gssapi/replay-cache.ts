@@ -6,8 +6,8 @@
 // An authenticator is known by the hash of its ciphertext, which holds a random confounder and cannot be changed
 // without the session key. Two clients that share a name and a microsecond are therefore not mistaken for each other.
 //
-// Authenticators are kept in sets, one for each client and minute of their own time. The sets of a minute go when all of
-// its times are too old. One client may fill a tenth of the room, so that it cannot keep the others out.
+// Authenticators are kept in sets, one for each client and minute of their own time. The sets of a minute go when all
+// of its times are too old. One client may fill a tenth of the room, so that it cannot keep the others out.
 
 import { createHash } from 'node:crypto'
 import { AuthenticationBusy } from '../mechanism.ts'
