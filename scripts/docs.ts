@@ -262,8 +262,8 @@ ${table(['API', 'Needs'], needRows())}
 
 ## Kafka's ACL APIs
 
-DescribeAcls, CreateAcls and DeleteAcls work on the same rules. They are served while ACLs are off too, so that the rules can be made first (Apache Kafka answers
-\`SECURITY_DISABLED\` then). While ACLs are on, they are for super-users.
+DescribeAcls, CreateAcls and DeleteAcls work on the same rules. They are for super-users. While ACLs are off, they answer
+\`SECURITY_DISABLED\`, as Apache Kafka does without an authorizer: make the first rules with \`ketch acls\` or over the admin API, which ask for a sign-in.
 
 | Kafka | Rule |
 | --- | --- |

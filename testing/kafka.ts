@@ -8,7 +8,7 @@ import { produce } from '../src/protocol/messages/produce.ts'
 import { type BatchOptions, encodeBatch, type NewRecord, readRecords, splitBatches } from '../src/protocol/records.ts'
 import type { RequestInput, ResponseOf } from '../src/protocol/schema.ts'
 import type { Values } from '../src/settings/settings.ts'
-import { type CleanUp, startBroker, type TestBroker } from './broker.ts'
+import { type CleanUp, startBroker, type TestBroker, type TestBrokerOptions } from './broker.ts'
 import { createMemoryStore, type MemoryStore } from './sim/memory-store.ts'
 import type { Wire } from './wire.ts'
 
@@ -27,10 +27,11 @@ export async function startGround(
   cleanUp: CleanUp,
   overrides: Partial<Values> = {},
   clock: Clock = systemClock,
+  options: Pick<TestBrokerOptions, 'policies'> = {},
 ): Promise<Ground> {
   const store = createMemoryStore(clock)
   cleanUp.after(async () => store.faults.release())
-  const broker = await startBroker(cleanUp, overrides, { clock, openStore: async () => store })
+  const broker = await startBroker(cleanUp, overrides, { clock, openStore: async () => store, ...options })
   const wire = await broker.connect()
   await wire.send(metadata, 4, { topics: [{ name: 't' }] })
   await wire.close()

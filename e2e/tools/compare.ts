@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startApacheKafka } from '../../testing/apache-kafka.ts'
 import type { CleanUp } from '../../testing/broker.ts'
-import { startBrokerProcess } from '../../testing/process.ts'
+import { freePort, startBrokerProcess } from '../../testing/process.ts'
 import { openKafka } from '../kafkajs/client.ts'
 import { type Difference, differences } from './differences.ts'
 import { type Printed, startTools, type Tool, type Tools } from './tools.ts'
@@ -31,14 +31,25 @@ export async function* compareTools(cleanUp: CleanUp): AsyncGenerator<Comparison
   const folder = await mkdtemp(join(tmpdir(), 'ketch-tools-'))
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
   for (const [name, text] of Object.entries(FILES)) await writeFile(join(folder, name), text)
-  const ketch = await startBrokerProcess(cleanUp, {
-    settings: { 'svc.broker.id': '1', 'svc.broker.rebalance-delay': '0ms' },
+  // Both serve rules only with ACLs. The only client may do everything, on a listener without SASL.
+  const port = await freePort()
+  const broker = await startBrokerProcess(cleanUp, {
+    settings: {
+      'svc.broker.id': '1',
+      'svc.broker.rebalance-delay': '0ms',
+      'svc.broker.sasl.enabled': 'true',
+      'svc.broker.acl.enabled': 'true',
+      'svc.broker.acl.super-users': 'ANONYMOUS',
+      'svc.broker.listeners[0].name': 'OPEN',
+      'svc.broker.listeners[0].port': String(port),
+      'svc.broker.listeners[0].security': 'plaintext',
+    },
   })
+  const ketch = { ...broker, port, address: `127.0.0.1:${port}` }
   const kafka = await startApacheKafka(cleanUp, {
     properties: {
       'group.initial.rebalance.delay.ms': '0',
       'offsets.topic.num.partitions': '1',
-      // Kafka serves rules only with an authorizer. Its only client may do everything.
       'authorizer.class.name': 'org.apache.kafka.metadata.authorizer.StandardAuthorizer',
       'super.users': 'User:ANONYMOUS',
     },

@@ -72,8 +72,8 @@ export async function createAcl(
 }
 
 /**
- * The most rules of a cluster while clients of the Kafka port add to them: every client may do that while ACLs are off.
- * Operators who sign in have no such bound.
+ * The most rules of a cluster while super-users add to them over the Kafka port. Operators who sign in have no such
+ * bound.
  */
 export const MOST_RULES = 20_000
 

@@ -14,9 +14,18 @@ import type { Operation, ResourceType } from '../api/words.ts'
 import { groupPrincipal, isGroupPrincipal } from '../auth/clients/acl-rules.ts'
 import { derivations, type KafkaOperation, type KafkaResourceType } from '../auth/clients/policy.ts'
 import { cut } from '../base/cut.ts'
-import { because, INVALID_REQUEST, type Refusal } from '../protocol/errors.ts'
+import { because, INVALID_REQUEST, type Refusal, SECURITY_DISABLED } from '../protocol/errors.ts'
 import { CLUSTER_NAME } from './needs.ts'
 import { OPERATION_CODES } from './operations.ts'
+
+/**
+ * The refusal while ACLs are off, as in Apache Kafka without an authorizer. Any client could leave rules behind that
+ * count when ACLs are switched on. The admin API serves them, because it knows its users.
+ */
+export const ACLS_OFF = because(
+  SECURITY_DISABLED,
+  'ACLs are off (svc.broker.acl.enabled). Until they are on, only the admin API and `ketch acls` change rules.',
+)
 
 const ANY = 1
 /** The number of the operation ALL. */

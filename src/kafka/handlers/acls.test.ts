@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startGround } from '../../../testing/kafka.ts'
 import { MOST_RULES } from '../../admin/acls.ts'
+import { EVERYTHING } from '../../auth/clients/policy.ts'
+import { systemClock } from '../../base/clock.ts'
+import { SECURITY_DISABLED } from '../../protocol/errors.ts'
 import { createAcls } from '../../protocol/messages/create-acls.ts'
 import { deleteAcls } from '../../protocol/messages/delete-acls.ts'
 import { describeAcls } from '../../protocol/messages/describe-acls.ts'
@@ -29,7 +32,8 @@ const filter = (more: Partial<Filter> = {}): Filter => ({
 })
 
 async function open(t: Parameters<typeof startGround>[0]) {
-  const ground = await startGround(t)
+  const policies = { current: () => EVERYTHING, resolve: async () => EVERYTHING }
+  const ground = await startGround(t, {}, systemClock, { policies })
   const wire = await ground.connect()
   const create = async (...creations: readonly Creation[]) => {
     const { results } = await wire.send(createAcls, 3, { creations })
@@ -180,4 +184,17 @@ test('clients make a bounded number of rules, and those that are there can be na
   assert.deepEqual(await remove({ resourceNameFilter: 't0' }), [1])
   assert.deepEqual(await create(many.at(-1)!), [null])
   assert.equal((await list()).length, MOST_RULES)
+})
+
+test('while ACLs are off, no client lists or changes rules over Kafka', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const off = /^ACLs are off \(svc\.broker\.acl\.enabled\)/
+  const listed = await wire.send(describeAcls, 3, filter())
+  const [created] = (await wire.send(createAcls, 3, { creations: [binding()] })).results
+  const [deleted] = (await wire.send(deleteAcls, 3, { filters: [filter()] })).filterResults
+  for (const { errorCode, errorMessage } of [listed, created!, deleted!]) {
+    assert.equal(errorCode, SECURITY_DISABLED.code)
+    assert.match(errorMessage!, off)
+  }
 })

@@ -4,9 +4,6 @@
 // A binding of an operation that is no rule of its own (DESCRIBE and CREATE of `kafka-acls.sh --producer`) is accepted
 // if the principal has a rule that implies it, or gets it by the same request. Nothing is stored for it. A binding that
 // no rule can express gets INVALID_REQUEST, and the others are granted.
-//
-// Differences from Apache Kafka: it answers while ACLs are off too (Kafka: SECURITY_DISABLED), because operators make
-// the rules before they switch ACLs on.
 
 import { createAcls as grant, type NotGranted } from '../../admin/acls.ts'
 import { isImplied } from '../../auth/clients/policy.ts'
@@ -22,7 +19,7 @@ import {
 } from '../../protocol/errors.ts'
 import { createAcls } from '../../protocol/messages/create-acls.ts'
 import { UnreadableDocument } from '../../store/store.ts'
-import { notImplied, readCreation, sayBinding } from '../acls.ts'
+import { ACLS_OFF, notImplied, readCreation, sayBinding } from '../acls.ts'
 import { handler } from '../handler.ts'
 import { onCluster } from '../needs.ts'
 
@@ -34,7 +31,8 @@ export const createAclsHandler = handler(createAcls, rooms => ({
       sayBinding(principal, operation, resourceType, resourceName),
     ),
   }),
-  async answer({ body }) {
+  async answer({ body, connection }) {
+    if (connection.policy === null) return { results: body.creations.map(() => rowOf(ACLS_OFF)) }
     const asked = body.creations.map(readCreation)
     const rules = asked.flatMap(each => (!isRefusal(each) && each.kind === 'rule' ? [each.rule] : []))
     const outcomes = await grant(rooms, rules)

@@ -1,15 +1,12 @@
 // DeleteAcls 1-3 (KIP-140, KIP-290): deletes the rules that match filters, and returns them. acls.ts says how a rule
 // is a binding of Kafka. A rule that several filters match is returned by each of them, as in Kafka. Connections that
 // are open keep the rules that they began with.
-//
-// Differences from Apache Kafka: it answers while ACLs are off too (Kafka: SECURITY_DISABLED), because operators make
-// the rules before they switch ACLs on.
 
 import { listAcls, deleteAcls as revoke } from '../../admin/acls.ts'
 import { aFewAtATime } from '../../base/a-few.ts'
 import { isRefusal, KAFKA_STORAGE_ERROR, NONE, type Refusal } from '../../protocol/errors.ts'
 import { deleteAcls } from '../../protocol/messages/delete-acls.ts'
-import { type Binding, bindingOf, checkFilter, isMatch, sayBinding } from '../acls.ts'
+import { ACLS_OFF, type Binding, bindingOf, checkFilter, isMatch, sayBinding } from '../acls.ts'
 import { handler } from '../handler.ts'
 import { onCluster } from '../needs.ts'
 
@@ -21,7 +18,8 @@ export const deleteAclsHandler = handler(deleteAcls, rooms => ({
       sayBinding(principalFilter, operation, resourceTypeFilter, resourceNameFilter),
     ),
   }),
-  async answer({ body }) {
+  async answer({ body, connection }) {
+    if (connection.policy === null) return { filterResults: body.filters.map(() => refusedRow(ACLS_OFF)) }
     const { rules } = await listAcls(rooms)
     const listed = rules.map(rule => ({ rule, binding: bindingOf(rule) }))
     const found = await aFewAtATime(rooms.clock, body.filters, async filter => {

@@ -1,14 +1,11 @@
 // DescribeAcls 1-3 (KIP-140, KIP-290): lists the rules that match a filter. acls.ts says how a rule is a binding of
 // Kafka. Rules of a principal that this version cannot read are left out.
-//
-// Differences from Apache Kafka: it answers while ACLs are off too (Kafka: SECURITY_DISABLED), because operators make
-// the rules before they switch ACLs on.
 
 import { listAcls } from '../../admin/acls.ts'
 import { NONE, type Refusal } from '../../protocol/errors.ts'
 import { describeAcls } from '../../protocol/messages/describe-acls.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
-import { bindingOf, checkFilter, isMatch } from '../acls.ts'
+import { ACLS_OFF, bindingOf, checkFilter, isMatch } from '../acls.ts'
 import { handler } from '../handler.ts'
 import { onCluster } from '../needs.ts'
 
@@ -16,7 +13,8 @@ type Answer = ResponseInput<typeof describeAcls>
 
 export const describeAclsHandler = handler(describeAcls, rooms => ({
   needs: () => [onCluster('DESCRIBE')],
-  async answer({ body }) {
+  async answer({ body, connection }) {
+    if (connection.policy === null) return refuse(ACLS_OFF)
     const invalid = checkFilter(body)
     if (invalid !== null) return refuse(invalid)
     const { rules } = await listAcls(rooms)
