@@ -974,25 +974,46 @@ export function makeSettings(
   given: ReadonlyMap<Key, GivenValue>,
   notes: Pick<Settings, 'warnings' | 'overrides' | 'file'>,
 ): Settings {
-  const values = new Map<Key, unknown>(
-    keys.map(key => [key, given.has(key) ? given.get(key)!.value : table[key].fallback()]),
-  )
+  // No closure of this function may have a reference to `given`, which has the secrets as strings.
+  const values = valuesOf(given)
+  const told = toldOf(given)
   return Object.freeze({
-    get: <K extends Key>(key: K) => values.get(key) as Value<K>,
-    origin: (key: Key, part = '') => given.get(key)?.partOrigins?.get(part) ?? given.get(key)?.origin ?? 'default',
-    isSet: (key: Key) => given.has(key),
-    show: (key: Key) => given.get(key)?.shown ?? showFallback(key),
+    get: <K extends Key>(key: K) => values.get(key)!() as Value<K>,
+    origin: (key: Key, part = '') => told.get(key)?.partOrigins?.get(part) ?? told.get(key)?.origin ?? 'default',
+    isSet: (key: Key) => told.has(key),
+    show: (key: Key) => told.get(key)?.shown ?? showFallback(key),
     warnings: Object.freeze([...notes.warnings]),
     overrides: Object.freeze([...notes.overrides]),
     file: notes.file,
   })
 }
 
+function isSecret(key: Key): boolean {
+  const { shape } = settingsTable[key]
+  return shape.kind === 'one' && shape.type.name === 'secret'
+}
+
+function valuesOf(given: ReadonlyMap<Key, GivenValue>): ReadonlyMap<Key, () => unknown> {
+  return new Map(keys.map(key => [key, keep(key, given.has(key) ? given.get(key)!.value : table[key].fallback())]))
+}
+
+function toldOf(given: ReadonlyMap<Key, GivenValue>): ReadonlyMap<Key, Omit<GivenValue, 'value'>> {
+  return new Map(Array.from(given, ([key, { value: _, ...rest }]) => [key, rest]))
+}
+
+/** Returns a function that gives the value. It keeps a secret as bytes, because a heap snapshot contains every string. */
+function keep(key: Key, value: unknown): () => unknown {
+  return typeof value === 'string' && isSecret(key) ? textOf(Buffer.from(value)) : () => value
+}
+
+/** A function of its own, so that the closure does not share a context with the string. */
+function textOf(bytes: Buffer): () => string {
+  return () => bytes.toString()
+}
+
 function showFallback(key: Key): string {
-  const { shape, fallbackText } = settingsTable[key]
-  return shape.kind === 'one' && shape.type.name === 'secret' && fallbackText !== null
-    ? grammar.MASK
-    : (fallbackText ?? 'unset')
+  const { fallbackText } = settingsTable[key]
+  return isSecret(key) && fallbackText !== null ? grammar.MASK : (fallbackText ?? 'unset')
 }
 
 /** Returns settings for tests: the defaults and the values of the test, read from no source and not checked. */

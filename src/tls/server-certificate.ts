@@ -288,12 +288,12 @@ function checkPair(settings: Settings, port: TlsPort, { cert, key, trust }: File
       `${of(settings, `${port}.key-file`)} is not the key of the certificate in ${other} (${fullKey(`${port}.cert-file`)})`,
     )
   }
-  const passphrase = settings.get(`${port}.key-password`) ?? undefined
+  // An encrypted key is kept decrypted: Node would keep the passphrase as a string, and heap snapshots contain strings.
+  const isEncrypted = settings.get(`${port}.key-password`) !== null
   if (trust !== null) checkAuthorities(settings, trust)
   const secureOptions = {
     cert,
-    key,
-    passphrase,
+    key: isEncrypted ? Buffer.from(privateKey.export({ type: 'pkcs8', format: 'pem' })) : key,
     minVersion: 'TLSv1.2',
     maxVersion: 'TLSv1.3',
     ciphers: CIPHERS,
