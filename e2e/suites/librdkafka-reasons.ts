@@ -9,7 +9,10 @@ const withoutSecurity: Reason = {
   fault: 'needs TLS, SASL or ACLs',
   why: 'It skips itself if the brokers have no TLS or SASL.',
 }
-const acls: Reason = { fault: 'needs TLS, SASL or ACLs', why: 'It sets ACLs with `kafka-acls.sh`.' }
+const acls: Reason = {
+  fault: 'chosen',
+  why: 'It denies operations with `kafka-acls.sh`. Rules of the specification only allow.',
+}
 const replicas: Reason = { fault: 'needs several brokers', why: 'It creates topics with three replicas.' }
 const share: Reason = { fault: 'needs share groups', why: 'It consumes as a member of a share group (KIP-932).' }
 const knownIssue: Reason = { fault: 'the suite', why: 'The suite leaves it out: a known issue of librdkafka.' }
