@@ -19,6 +19,7 @@ import { redisLatency } from './redis-latency.ts'
 import { retention } from './retention.ts'
 import { scale } from './scale.ts'
 import { scrape } from './scrape.ts'
+import { flood, reconnect } from './security.ts'
 import { slowReaders } from './slow-readers.ts'
 import { startup } from './startup.ts'
 import { tls } from './tls.ts'
@@ -42,6 +43,8 @@ const QUESTIONS: readonly Question[] = [
   slowReaders,
   scrape,
   tls,
+  flood,
+  reconnect,
   adminHttp,
   kafkaProduce,
   kafkaLatency,
