@@ -1,7 +1,7 @@
 // Clients that never authenticate, in a process of its own: TLS handshakes that are begun and not finished, SASL
 // exchanges that are begun and not finished, and failed logins at a fixed rate, each on a new connection. If the broker
 // closes a half-open connection, another one takes its place. The program prints `open` when all half-open connections
-// are there. When its standard input ends, it prints one line of JSON and ends.
+// are there. When a line comes in on its standard input, it prints one line of JSON, and goes on until it is killed.
 //
 //   node bench/hostile.ts --port 9092 --ca ca.pem --tls 1000 --sasl 1000 --logins 10000 --users 100
 
@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { SASL_AUTHENTICATION_FAILED } from '../src/protocol/errors.ts'
 import { choose, connectFrom, logIn, type Mechanism } from './log-in.ts'
 
-/** The output at the end. */
+/** The output. */
 export interface Hostile {
   /** The half-open connections that the broker has closed and that were opened again. */
   readonly reopened: number
@@ -45,10 +45,8 @@ const REOPEN_MS = 100
 const HALF_HELLO = Buffer.from('16030100c8010000c40303', 'hex')
 
 let reopened = 0
-let isOver = false
 
 function again(open: () => void): void {
-  if (isOver) return
   reopened++
   setTimeout(open, REOPEN_MS)
 }
@@ -108,10 +106,7 @@ setInterval(() => {
   const due = ((performance.now() - startedAtMs) / 60_000) * Number(values.logins)
   while (begun < due) void fail(begun++)
 }, 10)
-process.stdin.on('end', () => {
-  isOver = true
+process.stdin.on('data', () => {
   const hostile: Hostile = { reopened, refused, closed, unconnected, seconds: (performance.now() - startedAtMs) / 1000 }
   console.log(JSON.stringify(hostile))
-  process.exit(0)
 })
-process.stdin.resume()
