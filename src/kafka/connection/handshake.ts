@@ -65,7 +65,7 @@ export interface Handshakes {
 }
 
 /**
- * The longest time until a client has sent its first record, and then again for its handshake, if
+ * The longest time until a client has sent its first byte, and then again for its handshake, if
  * `broker.authentication-timeout` is not shorter. The time in line between the two does not count.
  */
 const HANDSHAKE_MS = 10_000
