@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
 import { parseArgs } from 'node:util'
 import { SASL_AUTHENTICATION_FAILED } from '../src/protocol/errors.ts'
-import { choose, connectFrom, logIn, type Mechanism } from './log-in.ts'
+import { choose, connectFrom, logIn, type Mechanism } from '../testing/log-in.ts'
 
 /** The output. */
 export interface Hostile {

@@ -8,7 +8,7 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { connectFrom, logIn, type Mechanism } from './log-in.ts'
+import { connectFrom, logIn, type Mechanism } from '../testing/log-in.ts'
 
 /** The output of the program. The times are those from the start until a client is signed in. */
 export interface Reconnected {

@@ -15,10 +15,10 @@ import { systemRandom } from '../src/base/random.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts'
 import { type KeyKind, makeCertificate } from '../testing/certificate.ts'
 import { freePort } from '../testing/free-port.ts'
+import { connectFrom, logIn, type Mechanism, type Where } from '../testing/log-in.ts'
 import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
 import { cpuSeconds, type Finding, type Harness, median, type Question, residentOf } from './harness.ts'
 import type { Hostile } from './hostile.ts'
-import { connectFrom, logIn, type Mechanism, type Where } from './log-in.ts'
 import { LOOP_DELAY_FLAG, loopDelay } from './loop-delay.ts'
 import { BATCH_BYTES, type Paced, produceAtFullSpeed, producePaced } from './producers.ts'
 import type { Reconnected } from './reconnect.ts'
@@ -31,6 +31,8 @@ const MECHANISMS: readonly Mechanism[] = ['SCRAM-SHA-256', 'PLAIN']
 
 const HALF_OPEN = 1_000
 const LOGINS_A_MINUTE = 10_000
+/** Long enough for the memory of the broker to reach its usual size. */
+const ALONE_SECONDS = 20
 /** Half-open handshakes are closed after 10 s and half-open exchanges after 30 s, so a round sees both. */
 const LEAST_FLOOD_SECONDS = 35
 const AFTER_MS = 10_000
@@ -53,7 +55,7 @@ export const reconnect: Question = {
   asks: `${CLIENTS} SCRAM and ${CLIENTS} PLAIN clients that connect over TLS at once`,
   async answer(harness) {
     const findings: Finding[] = []
-    for (const keyKind of (process.env.KEYS ?? 'ec,rsa').split(',') as ('ec'|'rsa')[])
+    for (const keyKind of ['ec', 'rsa'] as const)
       for (const users of [CLIENTS, 5]) {
         const secured = await startSecured(harness, { users, keyKind })
         findings.push(...(await measureReconnection(harness, secured, `${users} users each, ${keyKind} key`, users)))
@@ -70,7 +72,7 @@ interface Secured {
 }
 
 /** Starts a broker whose first listener is `sasl-tls`, with this number of users of each mechanism. */
-export async function startSecured(
+async function startSecured(
   harness: Harness,
   { users, keyKind }: { readonly users: number; readonly keyKind: KeyKind },
 ): Promise<Secured> {
@@ -88,7 +90,11 @@ export async function startSecured(
     'svc.broker.listeners[0].port': String(await freePort()),
     'svc.broker.listeners[0].security': 'plaintext',
   }
-  const broker = await startBrokerProcess(harness, { settings, folder, nodeFlags: [LOOP_DELAY_FLAG, ...(process.env.PROF ? ['--import=/tmp/turns.mjs'] : [])] })
+  const broker = await startBrokerProcess(harness, {
+    settings,
+    folder,
+    nodeFlags: [LOOP_DELAY_FLAG],
+  })
   const port = Number(settings['svc.broker.listeners[0].port'])
   await harness.topic(port, 'bench', PARTITIONS, { 'retention.bytes': String(64 * MB) })
   return { broker, where: { port: broker.port, tls: { ca: await readFile(caFile), servername: 'localhost' } }, caFile }
@@ -151,7 +157,7 @@ async function measureFlood(harness: Harness, { broker, where, caFile }: Secured
   for (let round = 0; round < harness.rounds; round++) {
     const watch = watchMemory(broker.pid)
     await loopDelay(broker)
-    const alone = await producePaced(join, perSecond, Math.max(harness.seconds, 10))
+    const alone = await producePaced(join, perSecond, Math.max(harness.seconds, ALONE_SECONDS))
     const before = { most: watch.end(), delay: await loopDelay(broker) }
     const hostile = await startProgram<Hostile>('hostile.ts', {
       port: where.port,
@@ -256,7 +262,6 @@ async function measureReconnection(
     await loopDelay(broker)
     const came = await program.ask()
     const delay = await loopDelay(broker)
-    if (process.env.PROF) await sleep(systemClock, 1500); if (process.env.PROF) console.log(broker.output().split('\n').filter(l => l.startsWith('turn ')).join('\n'))
     await program.kill()
     rounds.push({ came, idleMs: idle.p999, delayMs: delay.p999, maxMs: delay.max })
     harness.say(
@@ -281,7 +286,7 @@ async function measureReconnection(
 }
 
 /** Starts a program of this folder and resolves when it has printed its first line. */
-export async function startProgram<T>(
+async function startProgram<T>(
   program: 'hostile.ts' | 'reconnect.ts',
   args: Readonly<Record<string, string | number>>,
 ): Promise<{

@@ -1,12 +1,12 @@
-// Signs clients in for benchmarks, over real connections, with SCRAM-SHA-256 or PLAIN. A client with a wrong password
-// sends a proof of its own making instead of salting the password, because the load must cost the broker and not itself.
+// Signs clients in over real connections, with SCRAM-SHA-256 or PLAIN. A client with a wrong password
+// sends a proof of its own making instead of salting the password, because a flood must cost the broker and not itself.
 
 import { randomBytes } from 'node:crypto'
 import type { ConnectionOptions } from 'node:tls'
 import { saslAuthenticate } from '../src/protocol/messages/sasl-authenticate.ts'
 import { saslHandshake } from '../src/protocol/messages/sasl-handshake.ts'
-import { answer } from '../testing/scram-client.ts'
-import { connect, type Wire } from '../testing/wire.ts'
+import { answer } from './scram-client.ts'
+import { connect, type Wire } from './wire.ts'
 
 export type Mechanism = 'SCRAM-SHA-256' | 'PLAIN'
 
