@@ -10,13 +10,13 @@ import type { Clock } from '../../base/clock.ts'
 import { whenReadable } from './reading.ts'
 
 /** The handshakes that begin in one turn of the event loop. */
-const IN_A_TURN = 4
+const IN_A_TURN = 2
 
 /** The handshakes in progress at the same time. */
-const AT_ONCE = 100
+const AT_ONCE = 50
 
 /** A handshake that takes longer does not count, so that clients that never go on do not keep others out. */
-const COUNTS_MS = 150
+const COUNTS_MS = 100
 
 export interface HandshakeLine {
   /**
