@@ -13,7 +13,7 @@ export const BATCH_BYTES = 16 << 10
 /** Requests in flight of a producer at full speed. */
 const IN_FLIGHT = 5
 
-/** What a paced load has reached. */
+/** The result of a paced load. */
 export interface Paced {
   /** The acknowledged share of the batches that were due. */
   readonly pace: number

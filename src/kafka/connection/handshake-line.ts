@@ -1,7 +1,7 @@
 // Lets the TLS handshakes of accepted sockets begin a few at a time, each when its client has sent something. So a
-// client that sends nothing costs no state of OpenSSL (about 40 KB). And if thousands of clients connect at once, no turn
-// of the event loop is long: the answer to a ClientHello takes up to a millisecond with an RSA key, and the clients that
-// have got an answer send their next messages at once.
+// client that sends nothing costs no state of OpenSSL (about 40 KB). And if thousands of clients connect at once, no
+// turn of the event loop is long: the answer to a ClientHello takes up to a millisecond with an RSA key, and the
+// clients that have got an answer send their next messages at once.
 //
 // This file knows no TLS and no timeout: handshake.ts does.
 

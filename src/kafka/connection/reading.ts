@@ -67,9 +67,9 @@ export function readThrough(buffer: Buffer, accepted: Socket, take: (bytes: Buff
 }
 
 /**
- * Calls `fn` once, when the client has sent bytes or has left. It reads nothing: it gives the operating system no memory
- * for the bytes. The bytes must stay in the system, because OpenSSL reads 64 KiB at a time only if it reads the first
- * bytes itself. The given socket must have been accepted with pauseOnConnect.
+ * Calls `fn` once, when the client has sent bytes or has left. It reads nothing, because it gives the operating system
+ * no memory for the bytes. If it read them, Node would hand them to OpenSSL in a small buffer, keep that buffer, and
+ * read all later bytes in small pieces too. The given socket must have been accepted with pauseOnConnect.
  */
 export function whenReadable(accepted: Socket, fn: () => void): void {
   const handle = (accepted as unknown as Inner)._handle as Handle | null
