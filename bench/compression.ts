@@ -2,7 +2,6 @@
 // each codec, and with zstd with and without its dictionary. It compares the rate with an uncompressed topic and
 // measures how long the event loop is blocked.
 
-import { fileURLToPath } from 'node:url'
 import { seededRandom } from '../src/base/random.ts'
 import { describeLogDirs } from '../src/protocol/messages/describe-log-dirs.ts'
 import { produce } from '../src/protocol/messages/produce.ts'
@@ -11,6 +10,7 @@ import { eventually } from '../testing/eventually.ts'
 import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
 import { connect, type Wire } from '../testing/wire.ts'
 import { cpuSeconds, type Finding, type Harness, median, type Question } from './harness.ts'
+import { LOOP_DELAY_FLAG, loopDelay } from './loop-delay.ts'
 
 const CODECS = ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const
 /** For each number of records in a batch: the records that a round sends in all its batches. */
@@ -68,8 +68,7 @@ export const compression: Question = {
   asks: 'storage compression of 200-byte JSON records: stored size, produce rate, longest block of the event loop',
   async answer(harness) {
     const start = async (settings: Readonly<Record<string, string>>) => {
-      const preload = fileURLToPath(new URL('./loop-delay.mjs', import.meta.url))
-      const broker = await startBrokerProcess(harness, { settings, nodeFlags: [`--import=${preload}`] })
+      const broker = await startBrokerProcess(harness, { settings, nodeFlags: [LOOP_DELAY_FLAG] })
       const wire = await connect({ port: broker.port })
       harness.after(() => wire.close())
       return { broker, wire }
@@ -157,14 +156,6 @@ async function send(broker: BrokerProcess, wire: Wire, topic: string, batches: r
 async function storedBytes(wire: Wire, topic: string): Promise<number> {
   const { results } = await wire.send(describeLogDirs, 4, { topics: [{ topic, partitions: [0] }] })
   return results[0]!.topics[0]?.partitions[0]?.partitionSize ?? 0
-}
-
-/** Resolves with the delay of the event loop since the last call. */
-async function loopDelay(broker: BrokerProcess): Promise<{ readonly p999: number; readonly max: number }> {
-  const from = broker.output().length
-  process.kill(broker.pid, 'SIGUSR2')
-  await eventually('the delay of the event loop', () => /loop-delay .*\n/.test(broker.output().slice(from)))
-  return JSON.parse(/loop-delay (.*)\n/.exec(broker.output().slice(from))![1]!)
 }
 
 function findingsOf(what: string, { sent, longestMs }: Rounds, base: readonly Sent[]): Finding[] {

@@ -214,6 +214,11 @@ export function writtenBytes(pid: number): number {
   return Number(/^write_bytes: (\d+)$/m.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))![1])
 }
 
+/** Returns the resident bytes of a process (proc(5)). */
+export function residentOf(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024
+}
+
 /** The largest share of the processors' time that the host may take during a quiet round. */
 const QUIET_SHARE = 0.002
 /** The largest number of rounds that run for each round that counts. */

@@ -20,6 +20,7 @@ import { redisLatency } from './redis-latency.ts'
 import { retention } from './retention.ts'
 import { scale } from './scale.ts'
 import { scrape } from './scrape.ts'
+import { flood, reconnect } from './security.ts'
 import { slowReaders } from './slow-readers.ts'
 import { startup } from './startup.ts'
 import { tls } from './tls.ts'
@@ -44,6 +45,8 @@ const QUESTIONS: readonly Question[] = [
   scrape,
   tls,
   acls,
+  flood,
+  reconnect,
   adminHttp,
   kafkaProduce,
   kafkaLatency,

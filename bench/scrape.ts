@@ -1,12 +1,11 @@
 // Measures the cost of a scrape: the time for each series and the longest time for which the event loop is blocked,
 // for few and many series, and how much produce throughput is lost while 5,000 series are scraped every second.
 
-import { fileURLToPath } from 'node:url'
 import { systemClock } from '../src/base/clock.ts'
 import { createMetrics, type Metrics } from '../src/telemetry/metrics.ts'
-import { eventually } from '../testing/eventually.ts'
-import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
+import { startBrokerProcess } from '../testing/process.ts'
 import { type Finding, type Harness, median, type Question } from './harness.ts'
+import { LOOP_DELAY_FLAG, loopDelay } from './loop-delay.ts'
 
 const SERIES = [5_000, 100_000] as const
 const SCRAPE_EVERY_MS = 1_000
@@ -77,9 +76,8 @@ async function measureText(harness: Harness, series: number): Promise<Finding[]>
 }
 
 async function measureProducing(harness: Harness): Promise<Finding[]> {
-  const preload = fileURLToPath(new URL('./loop-delay.mjs', import.meta.url))
   const settings = { 'svc.admin.anonymous-prometheus': 'true', 'svc.storage.worker.tick-interval': '1s' }
-  const broker = await startBrokerProcess(harness, { settings, nodeFlags: [`--import=${preload}`] })
+  const broker = await startBrokerProcess(harness, { settings, nodeFlags: [LOOP_DELAY_FLAG] })
   await harness.topic(broker.port, 'bench', PARTITIONS, RETENTION)
   for (let at = 0; at < WIDE_TOPICS; at++) await harness.topic(broker.port, `wide-${at}`, WIDE_PARTITIONS)
   const url = `${/the admin API answers at (\S+)/.exec(broker.output())![1]}/actuator/prometheus`
@@ -93,7 +91,7 @@ async function measureProducing(harness: Harness): Promise<Finding[]> {
   for (let round = 0; round < harness.rounds; round++) {
     await loopDelay(broker)
     without.push((await harness.load('produce', broker, args)).megabytesPerSecond)
-    const holdWithout = await loopDelay(broker)
+    const { max: holdWithout } = await loopDelay(broker)
     const load = harness.load('produce', broker, args)
     let isOver = false
     void load.finally(() => {
@@ -110,7 +108,7 @@ async function measureProducing(harness: Harness): Promise<Finding[]> {
       await new Promise(resolve => setTimeout(resolve, SCRAPE_EVERY_MS - (performance.now() - begunAtMs)))
     }
     scraped.push((await load).megabytesPerSecond)
-    holds.push(await loopDelay(broker))
+    holds.push((await loopDelay(broker)).max)
     harness.say(
       `${without.at(-1)!.toFixed(0)} MB/s (held ${holdWithout.toFixed(0)} ms), scraped ${scraped.at(-1)!.toFixed(0)} MB/s (held ${holds.at(-1)!.toFixed(0)} ms)`,
     )
@@ -134,12 +132,4 @@ async function measureProducing(harness: Harness): Promise<Finding[]> {
       samples: holds,
     },
   ]
-}
-
-/** Resolves with the longest time in milliseconds for which the broker's event loop was blocked since the last call. */
-async function loopDelay(broker: BrokerProcess): Promise<number> {
-  const from = broker.output().length
-  process.kill(broker.pid, 'SIGUSR2')
-  await eventually('the delay of the event loop', () => /loop-delay .*\n/.test(broker.output().slice(from)))
-  return (JSON.parse(/loop-delay (.*)\n/.exec(broker.output().slice(from))![1]!) as { max: number }).max
 }

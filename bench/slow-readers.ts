@@ -4,7 +4,6 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { connect as connectSocket } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,19 +14,12 @@ import { joinGroup } from '../src/protocol/messages/join-group.ts'
 import { syncGroup } from '../src/protocol/messages/sync-group.ts'
 import type { BrokerProcess } from '../testing/process.ts'
 import { connect } from '../testing/wire.ts'
-import { frameReader, prepareBatch, produceHead, readProduced, setCorrelation } from './frames.ts'
-import { type Finding, type Harness, median, type Question } from './harness.ts'
+import { prepareBatch, produceHead } from './frames.ts'
+import { type Finding, type Harness, median, type Question, residentOf } from './harness.ts'
+import { BATCH_BYTES, type Paced, PRODUCERS, produceAtFullSpeed, producePaced, RECORD_BYTES } from './producers.ts'
 import type { Slow } from './slow.ts'
 
-const PRODUCERS = 10
-const PARTITIONS = 10
-const RECORD_BYTES = 1024
-const BATCH_BYTES = 16 << 10
-/**
- * Requests in flight of a producer at full speed. A paced producer sends whether or not earlier requests are
- * answered.
- */
-const IN_FLIGHT = 5
+const PARTITIONS = PRODUCERS
 const OLD = { topic: 'slow', partitions: 60, batchBytes: 900_000 }
 const MB = 2 ** 20
 /** The time in milliseconds before the slow readers connect: the producers have reached their pace. */
@@ -49,32 +41,28 @@ export const slowReaders: Question = {
   },
 }
 
-interface Paced {
-  readonly pace: number
-  readonly p99Ms: number
-}
-
 async function measure(harness: Harness, way: (typeof WAYS)[number]): Promise<Finding[]> {
   const broker = await harness.broker()
   await harness.topic(broker.port, 'bench', PARTITIONS, { 'retention.bytes': String(64 * MB) })
   await harness.topic(broker.port, OLD.topic, OLD.partitions)
   await fill(broker)
   const group = await startGroup(broker)
-  await produceAtFullSpeed(broker, 2)
-  const perSecond = (await produceAtFullSpeed(broker, 3)) / 2
+  const join = async () => connectSocket({ port: broker.port, host: '127.0.0.1', noDelay: true })
+  await produceAtFullSpeed(join, 2)
+  const perSecond = (await produceAtFullSpeed(join, 3)) / 2
   harness.say(`half of the full rate: ${((perSecond * BATCH_BYTES) / MB).toFixed(1)} MB/s`)
   const alone: Paced[] = []
   const beside: Paced[] = []
   const slow: Slow[] = []
   let residentBytes = 0
   for (let round = 0; round < harness.rounds; round++) {
-    alone.push(await producePaced(broker, perSecond, harness.seconds))
+    alone.push(await producePaced(join, perSecond, harness.seconds))
     const aloneBytes = residentOf(broker.pid)
     const coming = sleep(systemClock, ARRIVAL_MS).then(() => startSlow(broker, way))
     const watch = setInterval(() => {
       residentBytes = Math.max(residentBytes, residentOf(broker.pid))
     }, 200)
-    beside.push(await producePaced(broker, perSecond, harness.seconds))
+    beside.push(await producePaced(join, perSecond, harness.seconds))
     clearInterval(watch)
     slow.push(await (await coming)())
     const [before, after] = [alone.at(-1)!, beside.at(-1)!]
@@ -141,10 +129,6 @@ async function measure(harness: Harness, way: (typeof WAYS)[number]): Promise<Fi
   ]
 }
 
-function residentOf(pid: number): number {
-  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024
-}
-
 /** Produces one large batch to each partition. The slow readers read these batches again and again. */
 async function fill({ port }: BrokerProcess): Promise<void> {
   const batch = prepareBatch(OLD.batchBytes, RECORD_BYTES)
@@ -154,74 +138,6 @@ async function fill({ port }: BrokerProcess): Promise<void> {
     await once(wire, 'data')
   }
   wire.destroy()
-}
-
-/** Connects the producers; `answered` is called with the producer's number for each answer. */
-function connectProducers({ port }: BrokerProcess, answered: (producer: number) => void) {
-  const batch = prepareBatch(BATCH_BYTES, RECORD_BYTES)
-  const sockets = Array.from({ length: PRODUCERS }, (_, producer) => {
-    const socket = connectSocket({ port, host: '127.0.0.1', noDelay: true })
-    const read = frameReader(response => {
-      const { error } = readProduced(response)
-      if (error !== 0) throw new Error(`error ${error} to a Produce`)
-      answered(producer)
-    })
-    socket.on('data', read)
-    return socket
-  })
-  const heads = sockets.map((_, producer) => produceHead('bench', producer % PARTITIONS, batch.length))
-  return {
-    send(producer: number, id: number) {
-      const head = Buffer.from(heads[producer]!)
-      setCorrelation(head, id)
-      sockets[producer]!.write(Buffer.concat([head, batch]))
-    },
-    end() {
-      for (const socket of sockets) socket.destroy()
-    },
-  }
-}
-
-/** Resolves with the acknowledged batches a second. */
-async function produceAtFullSpeed(broker: BrokerProcess, seconds: number): Promise<number> {
-  let sent = 0
-  let done = 0
-  const producers = connectProducers(broker, producer => {
-    done++
-    producers.send(producer, sent++)
-  })
-  for (let producer = 0; producer < PRODUCERS; producer++) {
-    for (let i = 0; i < IN_FLIGHT; i++) producers.send(producer, sent++)
-  }
-  await new Promise(resolve => setTimeout(resolve, seconds * 1000))
-  producers.end()
-  return done / seconds
-}
-
-async function producePaced(broker: BrokerProcess, perSecond: number, seconds: number): Promise<Paced> {
-  const waiting = Array.from({ length: PRODUCERS }, (): number[] => [])
-  const latencies: number[] = []
-  let sent = 0
-  const producers = connectProducers(broker, producer =>
-    latencies.push(performance.now() - waiting[producer]!.shift()!),
-  )
-  const startedAtMs = performance.now()
-  const due = (nowMs: number) => ((nowMs - startedAtMs) / 1000) * perSecond
-  const timer = setInterval(() => {
-    for (const most = due(performance.now()); sent < most; sent++) {
-      const producer = sent % PRODUCERS
-      waiting[producer]!.push(performance.now())
-      producers.send(producer, sent)
-    }
-  }, 1)
-  await new Promise(resolve => setTimeout(resolve, seconds * 1000))
-  clearInterval(timer)
-  const pace = latencies.length / due(performance.now())
-  // A request without an answer counts with the time that it has waited so far.
-  for (const since of waiting.flat()) latencies.push(performance.now() - since)
-  producers.end()
-  latencies.sort((one, other) => one - other)
-  return { pace, p99Ms: latencies[Math.floor(latencies.length * 0.99)]! }
 }
 
 /** Starts a group of one member that reads the produced records and counts how often it has to join again. */

@@ -29,14 +29,18 @@ export interface Issued {
 
 /** The names of a certificate for this machine. */
 const NAMES = 'IP:127.0.0.1,DNS:localhost'
-const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
+const KEYS = {
+  ec: ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+  rsa: ['-newkey', 'rsa:2048', '-nodes'],
+}
+export type KeyKind = keyof typeof KEYS
 
 /**
  * Creates a self-signed certificate, by default for 127.0.0.1 and localhost, in a folder that is removed after the
  * test.
  */
-export async function makeCertificate(cleanUp: CleanUp, names = NAMES): Promise<Certificate> {
-  return selfSigned(await makeFolder(cleanUp), '/CN=localhost', ['-addext', `subjectAltName=${names}`])
+export async function makeCertificate(cleanUp: CleanUp, names = NAMES, kind: KeyKind = 'ec'): Promise<Certificate> {
+  return selfSigned(await makeFolder(cleanUp), '/CN=localhost', ['-addext', `subjectAltName=${names}`], kind)
 }
 
 /** Creates an authority, in a folder that is removed after the test. */
@@ -52,7 +56,7 @@ export async function makeAuthority(cleanUp: CleanUp): Promise<Authority> {
       const [keyFile, requestFile, certificateFile] = [to('key'), to('request'), to('certificate')]
       const wanted = ['-utf8', '-subj', subject, '-addext', `extendedKeyUsage=${usage}`]
       const names = ['-addext', `subjectAltName=${NAMES}`]
-      outputOf('openssl', ['req', ...KEY, '-keyout', keyFile, '-out', requestFile, ...wanted, ...names])
+      outputOf('openssl', ['req', ...KEYS.ec, '-keyout', keyFile, '-out', requestFile, ...wanted, ...names])
       const by = ['-CA', authority.certificateFile, '-CAkey', authority.keyFile, '-copy_extensions', 'copyall']
       const lasting = ['-days', String(days)]
       outputOf('openssl', ['x509', '-req', '-in', requestFile, '-out', certificateFile, ...by, ...lasting])
@@ -67,10 +71,10 @@ async function makeFolder(cleanUp: CleanUp): Promise<string> {
   return folder
 }
 
-function selfSigned(folder: string, subject: string, more: readonly string[]): Certificate {
+function selfSigned(folder: string, subject: string, more: readonly string[], kind: KeyKind = 'ec'): Certificate {
   const keyFile = join(folder, 'key.pem')
   const certificateFile = join(folder, 'certificate.pem')
   const out = ['-keyout', keyFile, '-out', certificateFile]
-  outputOf('openssl', ['req', '-x509', ...KEY, ...out, '-days', '2', '-subj', subject, ...more])
+  outputOf('openssl', ['req', '-x509', ...KEYS[kind], ...out, '-days', '2', '-subj', subject, ...more])
   return { keyFile, certificateFile }
 }

@@ -45,15 +45,26 @@ export async function authenticate(mechanism: SaslMechanism, client: ScramClient
   return { serverFirst, outcome, exchange, signature }
 }
 
+/** The salted passwords so far: clients of one password and one salt that sign in again do not salt it again. */
+const saltedPasswords = new Map<string, Buffer>()
+
+function saltedPassword(password: string, salt: string, iterations: number): Buffer {
+  const key = JSON.stringify([password, salt, iterations])
+  const salted = saltedPasswords.get(key) ?? pbkdf2Sync(password, Buffer.from(salt, 'base64'), iterations, 32, 'sha256')
+  saltedPasswords.set(key, salted)
+  return salted
+}
+
 interface Asked extends Pick<ScramClient, 'password' | 'beforeNonce' | 'final'> {
   readonly header: string
   readonly bare: string
   readonly serverFirst: string
 }
 
-function answer({ header, bare, password, serverFirst, beforeNonce = '', final = message => message }: Asked) {
+/** Returns the client's final message, and the signature with which the server must answer. */
+export function answer({ header, bare, password, serverFirst, beforeNonce = '', final = message => message }: Asked) {
   const parts = Object.fromEntries(serverFirst.split(',').map(part => [part[0], part.slice(2)]))
-  const salted = pbkdf2Sync(password, Buffer.from(parts.s!, 'base64'), Number(parts.i), 32, 'sha256')
+  const salted = saltedPassword(password, parts.s!, Number(parts.i))
   const hmac = (key: Uint8Array, text: string) => createHmac('sha256', key).update(text).digest()
   const clientKey = hmac(salted, 'Client Key')
   const withoutProof = `c=${Buffer.from(header).toString('base64')},r=${beforeNonce}${parts.r}`

@@ -41,9 +41,15 @@ interface Waiting {
 
 const DEFAULT_CLIENT_ID = 'wire'
 
-/** Connects, over TLS if `tls` is given. Rejects with the error of the socket. */
-export async function connect(to: { port: number; host?: string; tls?: ConnectionOptions }): Promise<Wire> {
-  const at = { port: to.port, host: to.host ?? '127.0.0.1', noDelay: true }
+/** Connects, over TLS if `tls` is given, and from the address `from`. Rejects with the error of the socket. */
+export async function connect(to: {
+  port: number
+  host?: string
+  tls?: ConnectionOptions
+  from?: string
+}): Promise<Wire> {
+  const from = to.from === undefined ? {} : { localAddress: to.from }
+  const at = { port: to.port, host: to.host ?? '127.0.0.1', noDelay: true, ...from }
   const socket: Socket = to.tls === undefined ? connectSocket(at) : connectTls({ ...at, ...to.tls })
   await new Promise<void>((resolve, reject) => {
     socket.once(to.tls === undefined ? 'connect' : 'secureConnect', resolve)

@@ -22,6 +22,7 @@ import {
 import { eventually } from '../../../testing/eventually.ts'
 import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../../testing/kafka.ts'
 import { hasProgram } from '../../../testing/programs.ts'
+import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { connect, type Wire } from '../../../testing/wire.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import { encodeRequest } from '../../protocol/codec.ts'
@@ -280,12 +281,13 @@ async function startHandshakes(
   },
   more: Partial<Values> = {},
   acceptsPeer: (fingerprint256: string) => boolean = () => false,
+  clock: Clock = systemClock,
 ) {
   const served = authority.issue({ usage: 'serverAuth' })
   const files = { 'broker.cert-file': served.certificateFile, 'broker.key-file': served.keyFile }
   const settings = testSettings({ 'broker.tls': true, ...files, ...more })
   const logger = createLogger({ clock: systemClock, write: () => {}, format: 'plain', levels: new Map() })
-  const rooms = { settings, clock: systemClock, logger, metrics: createMetrics() }
+  const rooms = { settings, clock, logger, metrics: createMetrics() }
   const certificate = (await openServerCertificate('broker', rooms))!
   t.after(() => certificate.close())
   const handshakes = openHandshakes({ ...rooms, certificate, acceptsPeer })
@@ -622,4 +624,50 @@ test('a trust file without a certificate ends the start', { skip: noOpenssl }, a
     assert.match(error.message, /^svc\.broker\.trust-cert-file .* holds no PEM certificate$/)
     return true
   })
+})
+
+test('clients that send nothing cost no TLS state, and their handshakes are made when they send something', {
+  skip: noOpenssl,
+}, async t => {
+  const ground = await start(t)
+  const silent = await Promise.all(Array.from({ length: 300 }, () => connectRaw(t, ground.tlsPort)))
+  await eventually('all are counted', async () => (await ground.sample('svc_broker_connections')) === 300)
+  const wire = await ground.join()
+  await wire.send(apiVersions, 0, {})
+  const secured = silent.map(socket => connectTls({ socket, rejectUnauthorized: false }))
+  await Promise.all(secured.map(socket => once(socket, 'secureConnect')))
+  for (const socket of secured) {
+    socket.write(QUESTION)
+    await once(socket, 'data')
+  }
+  for (const socket of silent) socket.destroy()
+  await wire.close()
+  await eventually('nothing is left', () => isEmpty(ground))
+})
+
+test('a client whose turn does not come is closed when its time to authenticate is over, and a silent one before', {
+  skip: noOpenssl,
+}, async t => {
+  const clock = new SimulatedClock()
+  let isTurnDue = false
+  clock.soon = () => {
+    isTurnDue = true
+  }
+  const ended: unknown[] = []
+  const told = {
+    secured: () => assert.fail('no turn came'),
+    failed: (failure: HandshakeFailure | null) => void ended.push(failure?.reason),
+  }
+  const { port, handshakes } = await startHandshakes(t, await makeAuthority(t), told, {}, () => false, clock)
+  const [silent, waiting] = [await connectRaw(t, port), await connectRaw(t, port)]
+  waiting.write('a')
+  await eventually('both are accepted, and one waits', () => handshakes.size === 2 && isTurnDue)
+  await clock.advance(10_000)
+  assert.deepEqual(ended, ['tls-handshake-timeout'])
+  if (!silent.destroyed) await once(silent, 'close')
+  await clock.advance(19_999)
+  assert.equal(handshakes.size, 1)
+  await clock.advance(1)
+  assert.deepEqual(ended, ['tls-handshake-timeout', 'tls-handshake-timeout'])
+  if (!waiting.destroyed) await once(waiting, 'close')
 })

@@ -15,6 +15,7 @@ import type { Clock, Timer } from '../../base/clock.ts'
 import type { Settings } from '../../settings/settings.ts'
 import { distinguishedName } from '../../tls/distinguished-name.ts'
 import type { ServerCertificate } from '../../tls/server-certificate.ts'
+import { openHandshakeLine } from './handshake-line.ts'
 import { watchUnaskedBytes } from './unasked-bytes.ts'
 
 export interface HandshakeFailure {
@@ -63,7 +64,10 @@ export interface Handshakes {
   destroy(): void
 }
 
-/** The longest time for a handshake, if `broker.authentication-timeout` is not shorter. */
+/**
+ * The longest time until a client has sent its first byte, and then again for its handshake, if
+ * `broker.authentication-timeout` is not shorter. The time in line between the two does not count.
+ */
 const HANDSHAKE_MS = 10_000
 
 /** The accepted socket below an encrypted one. Node does not document the field. */
@@ -73,14 +77,21 @@ interface Inner {
 
 interface Handshake {
   readonly told: HandshakeTold
-  readonly timer: Timer
+  timer: Timer
 }
 
 export function openHandshakes({ settings, clock, certificate, acceptsPeer }: HandshakeRooms): Handshakes {
-  const timeoutMs = Math.min(HANDSHAKE_MS, settings.get('broker.authentication-timeout'))
+  const authenticationMs = settings.get('broker.authentication-timeout')
+  const timeoutMs = Math.min(HANDSHAKE_MS, authenticationMs)
+  const timedOut: HandshakeFailure = {
+    operation: 'connection',
+    reason: 'tls-handshake-timeout',
+    message: `the TLS handshake was not complete after ${timeoutMs} ms`,
+  }
   const isCertificateRequired = settings.get('broker.client-auth-required')
   const inProgress = new Map<Socket, Handshake>()
   const watch = watchUnaskedBytes(clock)
+  const line = openHandshakeLine(clock)
   // This server listens to no port. Handshakes are made for it, so that they share its context and its ticket keys. A
   // new context has new keys. So no session from before can be resumed when the certificate has changed.
   const server = createServer({
@@ -111,6 +122,7 @@ export function openHandshakes({ settings, clock, certificate, acceptsPeer }: Ha
     const found = inProgress.get(socket)
     found?.timer.cancel()
     inProgress.delete(socket)
+    line.remove(socket)
     return found?.told
   }
 
@@ -139,13 +151,23 @@ export function openHandshakes({ settings, clock, certificate, acceptsPeer }: Ha
       return inProgress.size
     },
     begin(socket, told) {
-      const timer = clock.timer(timeoutMs, () => {
-        const message = `the TLS handshake was not complete after ${timeoutMs} ms`
-        fail(socket, { operation: 'connection', reason: 'tls-handshake-timeout', message })
-      })
-      inProgress.set(socket, { told, timer })
+      const acceptedAtMs = clock.monotonic()
+      const failIn = (ms: number) =>
+        clock.timer(ms, () => {
+          const found = inProgress.get(socket)!
+          const leftMs = acceptedAtMs + authenticationMs - clock.monotonic()
+          // The client has done its part if it only waits for its turn.
+          if (line.isWaiting(socket) && leftMs > 0) found.timer = failIn(leftMs)
+          else fail(socket, timedOut)
+        })
+      inProgress.set(socket, { told, timer: failIn(timeoutMs) })
       socket.on('close', () => fail(socket, null))
-      server.emit('connection', socket)
+      line.add(socket, () => {
+        const found = inProgress.get(socket)!
+        found.timer.cancel()
+        found.timer = failIn(Math.min(timeoutMs, acceptedAtMs + authenticationMs - clock.monotonic()))
+        server.emit('connection', socket)
+      })
     },
     destroy() {
       for (const socket of [...inProgress.keys()]) fail(socket, null)

@@ -13,6 +13,14 @@ import type { TLSSocket } from 'node:tls'
  */
 export const READ_BUFFER_BYTES = 256 * 1024
 
+/** The handle of an accepted socket, as far as whenReadable uses it. */
+interface Handle {
+  onread: unknown
+  useUserBuffer(buffer: Buffer): void
+  readStart(): void
+  readStop(): void
+}
+
 /** Fields of a socket that Node does not document. Every Node of the last ten years has them. */
 interface Inner {
   _handle: unknown
@@ -56,6 +64,27 @@ export function readThrough(buffer: Buffer, accepted: Socket, take: (bytes: Buff
     socket.removeAllListeners()
   })
   return socket
+}
+
+/**
+ * Calls `fn` once, when the client has sent bytes or has left. It reads nothing, because it gives the operating system
+ * no memory for the bytes. If it read them, Node would hand them to OpenSSL in a small buffer, keep that buffer, and
+ * read all later bytes in small pieces too. The given socket must have been accepted with pauseOnConnect.
+ */
+export function whenReadable(accepted: Socket, fn: () => void): void {
+  const handle = (accepted as unknown as Inner)._handle as Handle | null
+  if (!handle) {
+    fn()
+    return
+  }
+  const { onread } = handle
+  handle.onread = (): void => {
+    handle.readStop()
+    handle.onread = onread
+    fn()
+  }
+  handle.useUserBuffer(Buffer.alloc(0))
+  handle.readStart()
 }
 
 /**
