@@ -25,7 +25,11 @@ const rows: readonly Row[] = [
     why: 'It changes rules over the Kafka port. The suite runs with ACLs off, and then only the admin API does that.',
   },
   { detail: /Transactional Id authorization failed/, fault: 'needs transactions', why: 'It begins a transaction.' },
-  { test: /Txn\.spec|txnOffsetCommit|initProducerId\.spec/, fault: 'needs transactions', why: 'It begins a transaction.' },
+  {
+    test: /Txn\.spec|txnOffsetCommit|initProducerId\.spec/,
+    fault: 'needs transactions',
+    why: 'It begins a transaction.',
+  },
   {
     test: /PartitionReassignments/,
     fault: 'needs several brokers',

@@ -1001,7 +1001,7 @@ function toldOf(given: ReadonlyMap<Key, GivenValue>): ReadonlyMap<Key, Omit<Give
   return new Map(Array.from(given, ([key, { value: _, ...rest }]) => [key, rest]))
 }
 
-/** Returns a function that gives the value. It keeps a secret as bytes, because a heap snapshot contains every string. */
+/** Returns a function that gives the value. It keeps a secret as bytes: a heap snapshot contains every string. */
 function keep(key: Key, value: unknown): () => unknown {
   return typeof value === 'string' && isSecret(key) ? textOf(Buffer.from(value)) : () => value
 }
