@@ -40,7 +40,7 @@ import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { type Logs, openLogs } from './log/logs.ts'
 import { idleSwitches } from './settings/capabilities.ts'
-import { kafkaEndpoints, usesSasl, usesTls } from './settings/endpoints.ts'
+import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
@@ -401,7 +401,7 @@ async function openSasl(
   made: Given & { readonly store: Store; readonly cluster: Cluster; readonly policies: Policies },
 ): Promise<{ readonly authentication: Authentication }> {
   const { settings, cluster } = made
-  const isUsed = settings.get('broker.enabled') && kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
+  const isUsed = settings.get('broker.enabled') && hasSaslListener(settings)
   const mechanisms: readonly SaslMechanism[] = isUsed ? await made.openMechanisms(made) : []
   const own = createBrokerMechanism({
     ...made,
@@ -419,7 +419,7 @@ interface Certified {
 }
 
 async function openKafkaCertificate(made: Given & { readonly cluster: Cluster }): Promise<Certified> {
-  if (!kafkaEndpoints(made.settings).some(({ security }) => usesTls(security))) return { kafkaCertificate: null }
+  if (!hasTlsListener(made.settings)) return { kafkaCertificate: null }
   const { openServerCertificate } = await import('./tls/server-certificate.ts')
   const kafkaCertificate = await openServerCertificate('broker', made)
   if (kafkaCertificate !== null) presentCertificate(made.cluster, kafkaCertificate, made.clock)

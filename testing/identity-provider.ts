@@ -51,6 +51,18 @@ export async function makeKey(alg = 'ES256', kid = `${alg}-1`): Promise<Provider
   return { kid, alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, use: 'sig', alg } }
 }
 
+/** Serves a key set at every path of the address that it returns, and notes the paths that are asked for. */
+export async function serveKeys(cleanUp: CleanUp, keys: readonly unknown[]) {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url!)
+    response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanUp.after(() => new Promise<void>(resolve => server.close(() => resolve())))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+}
+
 export async function startProvider(cleanUp: CleanUp, key?: ProviderKey): Promise<TestProvider> {
   const own = key ?? (await makeKey())
   const codes = new Map<string, { query: URLSearchParams; idToken: () => Promise<string> }>()

@@ -1,7 +1,9 @@
 // A broker on the memory store, with helpers for tests of the Kafka listener: batches, requests of one partition,
 // counters. For tests of the disk and of real clients see testing/process.ts and e2e/.
 
+import assert from 'node:assert/strict'
 import { type Clock, systemClock } from '../src/base/clock.ts'
+import { apiVersions } from '../src/protocol/messages/api-versions.ts'
 import { fetch } from '../src/protocol/messages/fetch.ts'
 import { metadata } from '../src/protocol/messages/metadata.ts'
 import { produce } from '../src/protocol/messages/produce.ts'
@@ -9,6 +11,7 @@ import { type BatchOptions, encodeBatch, type NewRecord, readRecords, splitBatch
 import type { RequestInput, ResponseOf } from '../src/protocol/schema.ts'
 import type { Values } from '../src/settings/settings.ts'
 import { type CleanUp, startBroker, type TestBroker, type TestBrokerOptions } from './broker.ts'
+import { eventually } from './eventually.ts'
 import { createMemoryStore, type MemoryStore } from './sim/memory-store.ts'
 import type { Wire } from './wire.ts'
 
@@ -35,19 +38,35 @@ export async function startGround(
   const wire = await broker.connect()
   await wire.send(metadata, 4, { topics: [{ name: 't' }] })
   await wire.close()
+  const counters = countersOf(broker)
+  return {
+    ...broker,
+    store,
+    ...counters,
+    received: api => counters.sample(`svc_broker_frame_size_count{direction="in",api_key="${api}"}`),
+  }
+}
+
+/** Returns functions that read the metrics of the broker. */
+export function countersOf({ broker }: TestBroker): Pick<Ground, 'sample' | 'failures'> {
   const sample = async (line: string) => {
-    const text = await broker.broker.metrics.scrape()
+    const text = await broker.metrics.scrape()
     const found = text.split('\n').find(each => each.startsWith(`${line} `))
     return found === undefined ? 0 : Number(found.slice(line.length + 1))
   }
   return {
-    ...broker,
-    store,
     sample,
     failures: (operation, errorType) =>
       sample(`svc_broker_failures_total{operation="${operation}",error_type="${errorType}"}`),
-    received: api => sample(`svc_broker_frame_size_count{direction="in",api_key="${api}"}`),
   }
+}
+
+/** Returns the lines of a log whose format is JSON. */
+export function linesOf({ log }: TestBroker): readonly Record<string, unknown>[] {
+  return log()
+    .trim()
+    .split('\n')
+    .map(line => JSON.parse(line) as Record<string, unknown>)
 }
 
 /** The time at which the simulated clock begins, in milliseconds. It is in the past of the real clock. */
@@ -103,4 +122,20 @@ export async function valuesOf(row: FetchedRow): Promise<[number, string][]> {
     for (const record of await readRecords(bytes)) values.push([record.offset, String(record.value)])
   }
   return values
+}
+
+/**
+ * Fills the topic with records of `size` bytes, asks for them forty times, and reads nothing until the broker stops
+ * reading this client. Other clients must be served meanwhile. The limit of pending bytes must be 2,000,000.
+ */
+export async function readLate(ground: Pick<Ground, 'sample'>, wire: Wire, other: Wire) {
+  const size = 500_000
+  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(size, i)]))
+  wire.socket.pause()
+  const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 30_000 })))
+  await eventually('reading is paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 1)
+  assert.ok((await ground.sample('svc_broker_pending_bytes')) > 2_000_000)
+  await other.send(apiVersions, 0, {})
+  wire.socket.resume()
+  return { size, answers }
 }

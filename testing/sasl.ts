@@ -10,6 +10,7 @@ import { saslHandshake } from '../src/protocol/messages/sasl-handshake.ts'
 import type { ResponseOf } from '../src/protocol/schema.ts'
 import type { Values } from '../src/settings/settings.ts'
 import { type CleanUp, startBroker } from './broker.ts'
+import { countersOf, linesOf } from './kafka.ts'
 import { createMemoryStore } from './sim/memory-store.ts'
 import type { Wire } from './wire.ts'
 
@@ -59,24 +60,7 @@ export async function startSaslBroker(
     { 'broker.sasl.enabled': true, 'logging.structured.format.console': 'logstash', ...overrides },
     { clock, openStore: async () => store, openMechanisms: async () => mechanisms },
   )
-  const sample = async (line: string) => {
-    const text = await broker.broker.metrics.scrape()
-    const found = text.split('\n').find(each => each.startsWith(`${line} `))
-    return found === undefined ? 0 : Number(found.slice(line.length + 1))
-  }
-  return {
-    ...broker,
-    store,
-    sample,
-    lines: () =>
-      broker
-        .log()
-        .trim()
-        .split('\n')
-        .map(line => JSON.parse(line) as Record<string, unknown>),
-    failures: (operation: string, errorType: string) =>
-      sample(`svc_broker_failures_total{operation="${operation}",error_type="${errorType}"}`),
-  }
+  return { ...broker, store, ...countersOf(broker), lines: () => linesOf(broker) }
 }
 
 export function handshake(wire: Wire, mechanism = 'PLAIN', version = 1): Promise<ResponseOf<typeof saslHandshake>> {

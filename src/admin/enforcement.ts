@@ -2,12 +2,12 @@
 // show these notices, because an operator who creates a rule expects that it is enforced.
 
 import type { Mechanism } from '../api/words.ts'
-import { kafkaEndpoints, usesSasl } from '../settings/endpoints.ts'
+import { hasSaslListener } from '../settings/endpoints.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** Returns a sentence for people if no client can authenticate with a credential for this mechanism; else null. */
 export function credentialNotice(settings: Settings, mechanism: Mechanism): string | null {
-  if (!kafkaEndpoints(settings).some(({ security }) => usesSasl(security)))
+  if (!hasSaslListener(settings))
     return 'No broker asks Kafka clients for credentials, because svc.broker.sasl.enabled is false.'
   return settings.get('broker.sasl.mechanisms').includes(mechanism)
     ? null

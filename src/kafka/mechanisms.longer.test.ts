@@ -11,7 +11,7 @@ import { type TestContext, test } from 'node:test'
 import { startBroker } from '../../testing/broker.ts'
 import { makeAuthority, makeCertificate, noOpenssl } from '../../testing/certificate.ts'
 import { type Claims, encoded, makeKey, signAsTold, startProvider } from '../../testing/identity-provider.ts'
-import { batchOf, fetchOne, produceTo } from '../../testing/kafka.ts'
+import { batchOf, fetchOne, linesOf, produceTo } from '../../testing/kafka.ts'
 import { makeToken, makeWrap, type TokenOptions, writeKeytab } from '../../testing/kerberos-client.ts'
 import { closedByBroker, handshake, sendToken } from '../../testing/sasl.ts'
 import { authenticate as scram } from '../../testing/scram-client.ts'
@@ -80,12 +80,7 @@ async function start(t: TestContext, { clock = systemClock as Clock, more = {} a
     claims,
     sign: (changes: Claims = {}, header = {}) => provider.sign(claims(changes), header),
     ticket: (options: Partial<TokenOptions> = {}) => makeToken({ serviceKey, random, atMs: clock.now(), ...options }),
-    lines: () =>
-      broker
-        .log()
-        .trim()
-        .split('\n')
-        .map(line => JSON.parse(line) as Record<string, unknown>),
+    lines: () => linesOf(broker),
     async join(mechanism: MechanismName): Promise<Wire> {
       const wire = await connect({ port: broker.port, tls: { rejectUnauthorized: false } })
       t.after(() => wire.close())

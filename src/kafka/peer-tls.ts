@@ -15,13 +15,12 @@ export function connectPinned(
 ): TLSSocket {
   // Without any, TLS would trust the authorities of the system.
   if (pinned.length === 0) throw new Error('the record has no certificate')
-  const { cert, key, passphrase } = own?.secureOptions ?? {}
+  const { cert, key } = own?.secureOptions ?? {}
   return connect({
     host,
     port,
     cert,
     key,
-    passphrase,
     // Not even the environment of the process switches this off (NODE_TLS_REJECT_UNAUTHORIZED).
     rejectUnauthorized: true,
     // In TLS 1.2 two connections can have the same exporter value (RFC 7627).

@@ -2,7 +2,15 @@
 // startup, or null. The sentence names every key involved, with value and origin; secrets are masked. capabilities.ts
 // runs afterwards and checks whether this version supports the settings.
 
-import { FIRST_LISTENER, isEveryInterface, isLoopback, kafkaEndpoints, usesSasl, usesTls } from './endpoints.ts'
+import {
+  FIRST_LISTENER,
+  hasSaslListener,
+  hasTlsListener,
+  isEveryInterface,
+  isLoopback,
+  kafkaEndpoints,
+  usesTls,
+} from './endpoints.ts'
 import { showDuration, showSize } from './grammar.ts'
 import { issuerObjection, providerUriObjection, redirectUriObjection } from './provider-uri.ts'
 import { redisTargets, uriObjection } from './redis-target.ts'
@@ -53,7 +61,7 @@ type Mechanism = Values['broker.sasl.mechanisms'][number]
 
 /** Returns whether a client of some listener can choose the mechanism. */
 function advertises(settings: Settings, mechanism: Mechanism): boolean {
-  const isOffered = kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
+  const isOffered = hasSaslListener(settings)
   return isOffered && settings.get('broker.sasl.mechanisms').includes(mechanism)
 }
 
@@ -88,7 +96,7 @@ function checkListenerFiles(settings: Settings): string | null {
 
 function checkClientCertificates(settings: Settings): string | null {
   const key: Key = 'broker.client-auth-required'
-  if (!settings.get(key) || kafkaEndpoints(settings).some(({ security }) => usesTls(security))) return null
+  if (!settings.get(key) || hasTlsListener(settings)) return null
   return `${got(settings, key)}, but that requires svc.broker.tls=true, or a listener whose security is tls or sasl-tls`
 }
 

@@ -79,6 +79,16 @@ export function usesSasl(security: ListenerSecurity): boolean {
   return security === 'sasl-plaintext' || security === 'sasl-tls'
 }
 
+/** Returns whether any listener uses TLS. */
+export function hasTlsListener(settings: Settings): boolean {
+  return kafkaEndpoints(settings).some(({ security }) => usesTls(security))
+}
+
+/** Returns whether any listener uses SASL. */
+export function hasSaslListener(settings: Settings): boolean {
+  return kafkaEndpoints(settings).some(({ security }) => usesSasl(security))
+}
+
 /** Returns whether only this machine can reach the address. Null means every interface. */
 export function isLoopback(host: string | null): boolean {
   if (host === null) return false

@@ -6,7 +6,7 @@
 import { resolve } from 'node:path'
 import { checkCapabilities } from './capabilities.ts'
 import { checkConsistency } from './consistency.ts'
-import { isLoopback, kafkaEndpoints, usesSasl, usesTls } from './endpoints.ts'
+import { hasTlsListener, isLoopback, kafkaEndpoints, usesSasl, usesTls } from './endpoints.ts'
 import { chooseEngine, redisKey } from './engine.ts'
 import type { Scalar } from './grammar.ts'
 import { nearest } from './nearest.ts'
@@ -320,7 +320,7 @@ function warningsOfListeners(settings: Settings): readonly string[] {
 
 /** Files that look like security and that no listener uses. */
 function warningsOfIdleFiles(settings: Settings): readonly string[] {
-  const hasTls = kafkaEndpoints(settings).some(({ security }) => usesTls(security))
+  const hasTls = hasTlsListener(settings)
   const file: Key = hasTls ? 'broker.trust-cert-file' : 'broker.cert-file'
   if (settings.get(file) === null || (hasTls && settings.get('broker.client-auth-required'))) return []
   const reason = hasTls

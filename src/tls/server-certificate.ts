@@ -11,7 +11,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import type { Clock, Timer } from '../base/clock.ts'
-import { kafkaEndpoints, usesTls } from '../settings/endpoints.ts'
+import { hasTlsListener, kafkaEndpoints, usesTls } from '../settings/endpoints.ts'
 import { fullKey, type Settings, SettingsError } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -222,7 +222,7 @@ export async function openServerCertificate(
 /** Returns whether a client of this port can speak TLS. */
 function isInUse(settings: Settings, port: TlsPort): boolean {
   if (port === 'server') return settings.get('server.tls')
-  return settings.get('broker.enabled') && kafkaEndpoints(settings).some(({ security }) => usesTls(security))
+  return settings.get('broker.enabled') && hasTlsListener(settings)
 }
 
 /** Returns whether clients of the port need a certificate (mTLS). */

@@ -103,6 +103,12 @@ export async function openAclKeeper({
     isStale = false
   }
 
+  async function load(principal: string): Promise<readonly (readonly [string, readonly Grant[]])[]> {
+    const document = await store.load(KIND, principal)
+    const grants = document === null ? [] : read(document).grants
+    return grants instanceof UnreadableDocument ? [] : [[principal, grants]]
+  }
+
   const catchUp = coalesce(() =>
     inTurn(async () => {
       if (isStale || isShared) await refresh()
@@ -112,11 +118,6 @@ export async function openAclKeeper({
   await catchUp().catch(error => {
     if (!(error instanceof UnreadableDocument)) throw error
   })
-  async function load(principal: string): Promise<readonly (readonly [string, readonly Grant[]])[]> {
-    const document = await store.load(KIND, principal)
-    const grants = document === null ? [] : read(document).grants
-    return grants instanceof UnreadableDocument ? [] : [[principal, grants]]
-  }
 
   return {
     current: () => acls,

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { before, describe, test } from 'node:test'
 import { base64url, type CryptoKey, exportSPKI, importJWK, SignJWT, UnsecuredJWT } from 'jose'
 import {
@@ -8,6 +6,7 @@ import {
   encoded,
   makeKey,
   type ProviderKey,
+  serveKeys,
   signAsTold,
   startProvider,
   type TestProvider,
@@ -158,15 +157,8 @@ describe('id_tokens', () => {
 
   test('addresses and keys in the header are not followed: no request arrives', async t => {
     const { provider, claims, verify } = await setUp(t)
-    const asked: string[] = []
     const impostor = await makeKey('ES256', 'theirs')
-    const server = createServer((request, response) => {
-      asked.push(request.url!)
-      response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [impostor.jwk] }))
-    }).listen(0, '127.0.0.1')
-    await new Promise(resolve => server.once('listening', resolve))
-    t.after(() => new Promise(resolve => server.close(resolve)))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { url, asked } = await serveKeys(t, [impostor.jwk])
     for (const header of [{ jku: `${url}/keys` }, { x5u: `${url}/cert` }, { jwk: impostor.jwk }, { x5c: ['AAAA'] }])
       assert.equal((await verify(await provider.sign(claims(), header, impostor))).kind, 'bad')
     assert.deepEqual(asked, [])

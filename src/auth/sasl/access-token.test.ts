@@ -93,7 +93,7 @@ test('groups are a text or up to 1,000 texts of 1 to 256 characters, and anythin
   for (const groups of bad) assert.match(String(groupsOf(groups)), /^the claim groups takes/, JSON.stringify(groups))
 })
 
-test('a tenant is a text, a missing tenant is none, and anything else is refused', () => {
+test('a token without a tenant claim has no tenant, and a tenant that is no text is refused', () => {
   const tenantOf = (tenant: unknown) => {
     const found = read({ tenant })
     return found.kind === 'good' ? found.client.tenant : found.why

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { registerHooks } from 'node:module'
 import type { AddressInfo } from 'node:net'
@@ -13,6 +12,7 @@ import {
   encoded,
   makeKey,
   type ProviderKey,
+  serveKeys,
   signAsTold,
   startProvider,
   type TestProvider,
@@ -398,15 +398,8 @@ describe('OAUTHBEARER', () => {
 
   test('addresses and keys in the header are not followed: no request arrives', async t => {
     const { sign, outcome } = await setUp(t)
-    const asked: string[] = []
     const impostor = await makeKey('ES256', 'theirs')
-    const server = createServer((request, response) => {
-      asked.push(request.url!)
-      response.setHeader('content-type', 'application/json').end(JSON.stringify({ keys: [impostor.jwk] }))
-    }).listen(0, '127.0.0.1')
-    await new Promise(resolve => server.once('listening', resolve))
-    t.after(() => new Promise(resolve => server.close(resolve)))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { url, asked } = await serveKeys(t, [impostor.jwk])
     const headers = [
       ...[{ jku: `${url}/keys` }, { x5u: `${url}/cert` }, { jwk: impostor.jwk }, { x5c: ['AAAA'] }],
       ...[{ kid: `${url}/keys` }, { kid: '../../etc/passwd' }, { iss: url, jku: `${url}/keys` }],

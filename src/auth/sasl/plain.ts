@@ -1,5 +1,5 @@
 // The server's side of PLAIN (RFC 4616): one message with the name and the password. It is safe only over TLS, and the
-// settings refuse it without (settings/capabilities.ts).
+// settings refuse it without (settings/consistency.ts).
 //
 //   [authzid] NUL user NUL password
 //

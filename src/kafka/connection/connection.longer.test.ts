@@ -4,7 +4,7 @@ import { type AddressInfo, connect as connectSocket, createServer, type Socket }
 import { type TestContext, test } from 'node:test'
 import { pattern } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
-import { batchOf, fetchFrom, fetchOne, produceTo, startGround } from '../../../testing/kafka.ts'
+import { batchOf, fetchFrom, fetchOne, produceTo, readLate, startGround } from '../../../testing/kafka.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import type { Wire } from '../../../testing/wire.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -167,14 +167,7 @@ test('a client that does not take its answers is read no further, and then serve
     'broker.resume-pending-bytes': 1_000_000,
   })
   const [wire, other] = [await ground.connect(), await ground.connect()]
-  const size = 500_000
-  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(size, i)]))
-  wire.socket.pause()
-  const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 30_000 })))
-  await eventually('reading is paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 1)
-  assert.ok((await ground.sample('svc_broker_pending_bytes')) > 2_000_000)
-  await other.send(apiVersions, 0, {})
-  wire.socket.resume()
+  const { size, answers } = await readLate(ground, wire, other)
   for (const { responses } of await Promise.all(answers)) {
     // A client that has turned out to be slow gets less than all bytes.
     assert.ok(responses[0]!.partitions[0]!.records!.length > size)

@@ -20,7 +20,16 @@ import {
   noOpenssl,
 } from '../../../testing/certificate.ts'
 import { eventually } from '../../../testing/eventually.ts'
-import { batchOf, fetchFrom, fetchOne, type Ground, produceTo, startGround, valuesOf } from '../../../testing/kafka.ts'
+import {
+  batchOf,
+  fetchFrom,
+  fetchOne,
+  type Ground,
+  produceTo,
+  readLate,
+  startGround,
+  valuesOf,
+} from '../../../testing/kafka.ts'
 import { hasProgram } from '../../../testing/programs.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { connect, type Wire } from '../../../testing/wire.ts'
@@ -457,14 +466,7 @@ test('large records go in, and large answers out to a reader that stops, and not
   const limits = { 'broker.max-pending-bytes': 2_000_000, 'broker.resume-pending-bytes': 1_000_000 }
   const ground = await start(t, limits, hasty)
   const [wire, other] = [await ground.join(), await ground.join()]
-  const size = 500_000
-  for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(size, i)]))
-  wire.socket.pause()
-  const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 30_000 })))
-  await eventually('reading is paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 1)
-  assert.ok((await ground.sample('svc_broker_pending_bytes')) > 2_000_000)
-  await other.send(apiVersions, 0, {})
-  wire.socket.resume()
+  const { size, answers } = await readLate(ground, wire, other)
   for (const { responses } of await Promise.all(answers)) {
     const values = await valuesOf(responses[0]!.partitions[0]! as never)
     for (const [offset, value] of values) assert.equal(Buffer.from(value)[size - 1], offset)
