@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { differences } from '../e2e/authorization/differences.ts'
 import { derivations } from '../src/auth/clients/policy.ts'
+import { ADMIN_PATH } from '../src/http/faces/admin.ts'
+import { allRoutes } from '../src/http/routes/all.ts'
 import { errors } from '../src/protocol/errors.ts'
 import { betweenBrokers, messages } from '../src/protocol/messages/all.ts'
 import type { Key, Setting } from '../src/settings/settings.ts'
@@ -298,7 +300,22 @@ with names and without values, and the errors of the answer. Lines of refused re
 `
 }
 
+/** Returns the operations of the admin API for the console: what to ask, and the role that it takes. */
+function operationsModule(): string {
+  const rows = allRoutes
+    .filter(({ path }) => path.startsWith(`${ADMIN_PATH}/`))
+    .map(({ verb, method, path, needs }) => `  '${verb}': { method: '${method}', path: '${path}', needs: '${needs}' },`)
+    .sort()
+  return `// Written by scripts/docs.ts from the routes in src/http/routes. Edit the routes.
+
+export const operations = {
+${rows.join('\n')}
+} as const
+`
+}
+
 const pages: Readonly<Record<string, () => string>> = {
+  'console/api/operations.ts': operationsModule,
   'docs/reference/apis.md': apisPage,
   'docs/reference/authorization.md': authorizationPage,
   'docs/reference/errors.md': errorsPage,
