@@ -1,9 +1,9 @@
 // The API schemas of a broker's metrics, for the console and for programs.
 
 import { z } from 'zod'
-import { groupLagShape } from './groups.ts'
+import { groupLagShape, MAX_GROUPS } from './groups.ts'
 import { silentBrokerFields } from './problem.ts'
-import { integer } from './query.ts'
+import { integer, LONGEST_NAMES } from './query.ts'
 import { ORDERS, TOPIC_METRIC_SORTS } from './words.ts'
 
 const latencyShape = z
@@ -97,8 +97,6 @@ const consumerLagShape = z
   })
   .meta({ id: 'ConsumerLag' })
 
-const LONGEST_NAMES = 24 * 1024
-
 const samplesQuery = z
   .string()
   .regex(/^(true|false|[0-9]{1,6})$/, 'takes true, false or a number of samples')
@@ -141,7 +139,16 @@ export const metricsHistoryShape = z.object({
   samples: z.array(sampleShape),
 })
 
-export const consumerLagQuery = z.object({ samples: samplesQuery.optional() })
+export const consumerLagQuery = z.object({
+  samples: samplesQuery.optional(),
+  groups: z
+    .union([z.string(), z.array(z.string()).max(MAX_GROUPS)], `takes the id of a group, at most ${MAX_GROUPS} times`)
+    .optional()
+    .meta({
+      description:
+        'Only this group. Repeat the parameter for each group: a group id may contain a comma. Ids that no group has are left out.',
+    }),
+})
 
 export const consumerLagsShape = z.object({
   groups: z.array(consumerLagShape),

@@ -107,19 +107,20 @@ export const metricsRoutes = [
     needs: 'viewer',
     verb: 'read consumer lag',
     tag: 'metrics',
-    doc: 'The lag of every consumer group: records that were not delivered to it or, if that is unknown, not committed by it.',
+    doc: 'The lag of every consumer group, or of those in `groups`: records that were not delivered to it or, if that is unknown, not committed by it.',
     query: consumerLagQuery,
     answers: { 200: consumerLagsShape },
-    async answer({ query: { samples } }, rooms) {
+    async answer({ query: { samples, groups: named } }, rooms) {
       const { groups, silent } = await listGroupsOfCluster(rooms, { states: [], types: [] })
-      const groupIds = groups.map(({ groupId }) => groupId)
+      const wanted = named === undefined ? null : new Set([named].flat())
+      const groupIds = groups.map(({ groupId }) => groupId).filter(groupId => wanted?.has(groupId) ?? true)
       const lags = await Array.fromAsync(groupLags(rooms, groupIds))
       const samplesOf = (groupId: string) =>
         rooms.history
           .groupSamples(groupId, howMany(samples!))
           .map(({ timestamp, lag }) => ({ timestamp, lag: Number.isNaN(lag) ? null : lag }))
       return reply(200, {
-        groups: lags.map(({ groupId, lastCommitTimestampMs, ...lag }) => ({
+        groups: lags.map(({ lag: { groupId, lastCommitTimestampMs, ...lag } }) => ({
           groupId,
           ...lag,
           lastCommitTimestamp: lastCommitTimestampMs,
