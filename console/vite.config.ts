@@ -20,5 +20,5 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  server: { proxy: { '^/(api/v1|actuator)/': BROKER } },
+  server: { proxy: { '^/(api/v1|actuator)/': { target: BROKER, changeOrigin: false } } },
 })
