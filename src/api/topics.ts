@@ -99,10 +99,9 @@ export const configEntryShape = z
       description:
         'The setting that gives the value and the place where it is written: `svc.topics[0].retention (name logs-*), svc.yaml:12:5`. Null if no setting gives it.',
     }),
-    pattern: z
-      .string()
-      .nullable()
-      .meta({ description: 'The name of the topic pattern that gives the value, such as `logs-*`; null if none does.' }),
+    pattern: z.string().nullable().meta({
+      description: 'The name of the topic pattern that gives the value, such as `logs-*`; null if none does.',
+    }),
     ...valueFields,
     type: z.enum(['boolean', 'double', 'int', 'list', 'long', 'password', 'string']),
     default: z.string().meta({ description: 'The value if neither the topic nor a setting gives one.' }),
