@@ -97,7 +97,7 @@ test('each config of a topic names the line of the settings that gives it, its u
       retention: 1h
       segment-bytes: 1MB
 `
-  const settings = loadSettings({ argv: [], env: {}, cwd: '/', readFile: () => Buffer.from(file) })
+  const settings = loadSettings({ argv: ['--config=svc.yaml'], env: {}, cwd: '/', readFile: () => Buffer.from(file) })
   const shown = (name: string, topic: Partial<Parameters<typeof describeTopicConfigs>[0]> = {}) =>
     new Map(
       describeTopicConfigs({ name, partitions: 1, configs: {}, ...topic }, settings).map(entry => [entry.name, entry]),
