@@ -10,7 +10,7 @@ import type { Settings } from '../settings/settings.ts'
 import { fallbackOf } from '../settings/topic-configs.ts'
 import { isStoreFailure, type Store, streamId } from '../store/store.ts'
 import { describeTopicConfigs } from './configs.ts'
-import type { ConfigEntry } from './contract.ts'
+import type { TopicConfigEntry } from './contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 import { factorOf, replicasOf } from './replicas.ts'
 
@@ -125,8 +125,13 @@ export async function describeConfigsOf(
 }
 
 /** Converts a config of a topic to its form in the API. */
-export function showConfig({ synonyms: _, ...entry }: ConfigEntry): ShownConfig {
-  return { ...entry, default: fallbackOf(entry.name) }
+export function showConfig({ synonyms: _, choices, ...entry }: TopicConfigEntry): ShownConfig {
+  return {
+    ...entry,
+    choices: choices === null ? null : [...choices],
+    default: fallbackOf(entry.name),
+    hasEffect: entry.because === null,
+  }
 }
 
 /** Returns the topics that the request lets through, sorted by name. Every other sort order starts from this order. */

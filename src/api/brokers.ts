@@ -1,6 +1,7 @@
 // The API schemas of the brokers that are alive on the store.
 
 import { z } from 'zod'
+import { valueFields } from './config.ts'
 import { integer } from './query.ts'
 
 export const brokerShape = z
@@ -33,6 +34,7 @@ export const brokerConfigShape = z
     value: z.string().nullable(),
     isSet: z.boolean(),
     isSensitive: z.boolean(),
+    ...valueFields,
     documentation: z.string(),
   })
   .meta({ id: 'BrokerConfig' })

@@ -6,7 +6,7 @@ import { silentBrokerFields } from './problem.ts'
 import { integer, LONGEST_NAMES } from './query.ts'
 import { ORDERS, TOPIC_METRIC_SORTS } from './words.ts'
 
-const latencyShape = z
+export const latencyShape = z
   .object({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() })
   .meta({
     id: 'Latency',

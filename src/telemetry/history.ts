@@ -95,6 +95,8 @@ export interface History {
   groupSamples(groupId: string, limit?: number): readonly GroupSample[]
   /** Returns the latency over the last step and the current one. */
   requestLatency(): Percentiles
+  /** Returns the waits for a connection of the store's pool over the last step and the current one. */
+  poolWaits(): Percentiles
   close(): void
 }
 
@@ -129,6 +131,7 @@ const AT_ONCE = 500
 const RECORDS = 'svc.broker.produce.records'
 const BYTES = 'svc.broker.produce.bytes'
 
+const POOL = 'svc.storage.local.pool.acquire'
 const PRODUCE = 'Produce'
 const FETCH = 'Fetch'
 
@@ -165,6 +168,7 @@ export function startHistory(rooms: HistoryRooms): History {
   let totals = totalsOf(metrics)
   /** The request times of the last step, of all APIs together. */
   let lastRequests = new StepHistogram()
+  let lastWaits = new StepHistogram()
 
   /** The metrics that are captured for each topic or group. The others are captured for the broker as a whole. */
   const tagged = metricRows.filter(
@@ -208,6 +212,11 @@ export function startHistory(rooms: HistoryRooms): History {
       step!.clear()
     }
     lastRequests = requests
+    lastWaits = new StepHistogram()
+    for (const { step } of metrics.series(POOL)) {
+      lastWaits.add(step!)
+      step!.clear()
+    }
     const percentiles = [requests.percentiles(), produces.percentiles()]
     const gauges = {
       activeConnections: metrics.read('svc.broker.connections', {}),
@@ -309,6 +318,13 @@ export function startHistory(rooms: HistoryRooms): History {
   const rateOf = (name: MetricName, label: string): number => find(name, label)?.rate ?? 0
   const latencyOf = (name: MetricName, label: string): Percentiles => find(name, label)?.percentiles ?? NO_PERCENTILES
 
+  function recentOf(last: StepHistogram, name: MetricName): Percentiles {
+    const recent = new StepHistogram()
+    recent.add(last)
+    for (const { step } of metrics.series(name)) recent.add(step!)
+    return recent.percentiles()
+  }
+
   /** Returns how many samples a set of series can give so that each sample has a value of every series. */
   function lengthOf(limit: number, ...rings: readonly (Ring | null)[]): number {
     return isServed ? Math.min(limit, times.length, ...rings.map(ring => ring?.length ?? 0)) : 0
@@ -374,12 +390,8 @@ export function startHistory(rooms: HistoryRooms): History {
         samples.push({ timestamp: times.back(age), lag: ring!.back(age) })
       return samples
     },
-    requestLatency() {
-      const recent = new StepHistogram()
-      recent.add(lastRequests)
-      for (const { step } of metrics.series('svc.broker.request')) recent.add(step!)
-      return recent.percentiles()
-    },
+    requestLatency: () => recentOf(lastRequests, 'svc.broker.request'),
+    poolWaits: () => recentOf(lastWaits, POOL),
     close() {
       isClosed = true
       timer.cancel()
