@@ -40,6 +40,7 @@ export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnaps
     lossyRecords: metrics.total('svc.broker.lossy_records'),
     requestLatencyMs: history.requestLatency(),
     uptimeMs: history.uptimeMs,
+    unavailableBrokers: [],
   }
 }
 
