@@ -139,6 +139,7 @@ test('the snapshot has all its members before anything has happened', async t =>
     brokerFailures: 0,
     lossyRecords: 0,
     requestLatencyMs: { p50: null, p95: null, p99: null },
+    unavailableBrokers: [],
   })
 })
 
