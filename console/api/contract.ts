@@ -14,6 +14,7 @@ import type {
 } from '../../src/api/acls.ts'
 import type { AuthStatus, SignedIn, SignIn } from '../../src/api/auth.ts'
 import type { brokerConfigsShape, brokerListShape } from '../../src/api/brokers.ts'
+import type { Capabilities } from '../../src/api/capabilities.ts'
 import type {
   Credential,
   CredentialList,
@@ -47,6 +48,7 @@ import type {
   consumerLagsShape,
   MetricsSnapshotBody,
   metricsHistoryQuery,
+  metricsSnapshotQuery,
   metricsHistoryShape,
   topicMetricsPageShape,
   topicMetricsQuery,
@@ -94,6 +96,7 @@ export interface Contract {
   'sign out': { answer: undefined }
   'make first admin': { body: SignIn; answer: SignedIn }
 
+  'show capabilities': { answer: Capabilities }
   'show health in full': { answer: HealthInFull }
   'list brokers': { answer: z.output<typeof brokerListShape> }
   'list configs of broker': { params: { readonly broker: number }; answer: z.output<typeof brokerConfigsShape> }
@@ -103,7 +106,7 @@ export interface Contract {
   'show storage': { query: Query<typeof storageQuery>; answer: z.output<typeof storageShape> }
   'read storage stats': { answer: z.output<typeof storageStatsShape> }
 
-  'read metrics': { answer: MetricsSnapshotBody }
+  'read metrics': { query: Query<typeof metricsSnapshotQuery>; answer: MetricsSnapshotBody }
   'read metrics history': { query: Query<typeof metricsHistoryQuery>; answer: z.output<typeof metricsHistoryShape> }
   'read topic metrics': { query: Query<typeof topicMetricsQuery>; answer: z.output<typeof topicMetricsPageShape> }
   'read consumer lag': { query: Query<typeof consumerLagQuery>; answer: z.output<typeof consumerLagsShape> }

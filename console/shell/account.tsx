@@ -80,14 +80,12 @@ function Who() {
   if (status?.securityEnabled === false)
     return <p>Open access: security is off, and everybody who can reach this address is an administrator.</p>
   if (status?.user === undefined) return null
-  // A session from an identity provider has no password here.
-  const isFederated = (status as { readonly federated?: boolean }).federated === true
   return (
     <div className="mb-4">
       <p>
         Signed in as <strong>{status.user}</strong>, {status.role}.
       </p>
-      {isFederated ? (
+      {status.federated === true ? (
         <p className="text-muted">Your identity provider signs you in, so that you have no password here.</p>
       ) : may('change user') ? (
         <PageLink page="password">Change password</PageLink>
