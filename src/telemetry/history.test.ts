@@ -237,6 +237,22 @@ test('the history of a group has its lag at each step, and NaN while the lag was
   )
 })
 
+test('the waits for the pool are those of the last step and of the current one', async () => {
+  const { clock, metrics, history } = begin()
+  const wait = (result: 'success' | 'timeout', ms: number) =>
+    metrics.observe('svc.storage.local.pool.acquire', { result }, ms)
+  assert.deepEqual(history.poolWaits(), NOTHING)
+  wait('success', 50)
+  await clock.advance(STEP_MS)
+  wait('timeout', 3_000)
+  const { p50, p99 } = history.poolWaits()
+  assert.ok(Math.abs(p50 - 50) < 2 && Math.abs(p99 - 3_000) < 100, `${p50} and ${p99}`)
+  await clock.advance(STEP_MS)
+  assert.ok(Math.abs(history.poolWaits().p50 - 3_000) < 100)
+  await clock.advance(STEP_MS)
+  assert.deepEqual(history.poolWaits(), NOTHING)
+})
+
 test('the latency of requests is known before the first step is over', async () => {
   const { clock, history, produce } = begin()
   assert.deepEqual(history.requestLatency(), NOTHING)

@@ -1,0 +1,7 @@
+// The page Storage.
+
+import { PageHead } from '../../parts/page.tsx'
+
+export function Storage() {
+  return <PageHead title="Storage" />
+}
