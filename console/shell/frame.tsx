@@ -10,7 +10,6 @@ import { PageLink } from './address.tsx'
 import { AccountButton } from './account.tsx'
 import { Banners } from './banners.tsx'
 import { Help } from './help.tsx'
-import { useHeartbeat } from './heartbeat.tsx'
 import { Navigation } from './navigation.tsx'
 import { Palette } from './palette.tsx'
 import { RefreshControl } from './refresh.tsx'
@@ -31,7 +30,6 @@ export function Frame() {
 function Bars() {
   const { pathname } = useLocation()
   const { overlay, open } = useShell()
-  useHeartbeat()
   useShortcuts()
   const close = () => open(null)
   return (
