@@ -44,13 +44,13 @@ function Bars() {
       >
         Go to the content
       </a>
-      <header className="sticky top-0 z-20 flex min-h-12 items-center border-b border-line bg-surface px-2 sm:gap-2 sm:px-4">
+      <header className="sticky top-0 z-20 flex min-h-12 items-center border-b border-line bg-surface px-1 sm:gap-2 sm:px-4">
         <div className="md:hidden">
           <Button kind="quiet" icon={Menu} onClick={() => open('navigation')}>
             Menu
           </Button>
         </div>
-        <PageLink page="overview" className="mr-auto px-1 text-section whitespace-nowrap font-semibold text-text">
+        <PageLink page="overview" className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text">
           Ketch
         </PageLink>
         <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>
