@@ -6,6 +6,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { differences } from '../e2e/authorization/differences.ts'
 import { derivations } from '../src/auth/clients/policy.ts'
+import { ADMIN_PATH } from '../src/http/faces/admin.ts'
+import { allRoutes } from '../src/http/routes/all.ts'
 import { errors } from '../src/protocol/errors.ts'
 import { betweenBrokers, messages } from '../src/protocol/messages/all.ts'
 import type { Key, Setting } from '../src/settings/settings.ts'
@@ -164,7 +166,7 @@ The APIs that ApiVersions advertises. The broker implements no other API: a requ
 
 ${table(['Key', 'API', 'Versions', 'Flexible (KIP-482)'], rows)}
 
-Brokers of one cluster ask each other over the same listener (decision 0046), also with an API of ours that ApiVersions does
+Brokers of one cluster ask each other over the same listener (decision 0046), also with APIs of ours that ApiVersions does
 not name and no client needs: ${betweenBrokers.map(({ name, key, versions: served }) => `${name} ${versions(served)} (key ${key})`).join(', ')}.
 `
 }
@@ -298,7 +300,22 @@ with names and without values, and the errors of the answer. Lines of refused re
 `
 }
 
+/** Returns the operations of the admin API for the console: what to ask, and the role that it takes. */
+function operationsModule(): string {
+  const rows = allRoutes
+    .filter(({ path }) => path.startsWith(`${ADMIN_PATH}/`))
+    .map(({ verb, method, path, needs }) => `  '${verb}': { method: '${method}', path: '${path}', needs: '${needs}' },`)
+    .sort()
+  return `// Written by scripts/docs.ts from the routes in src/http/routes. Edit the routes.
+
+export const operations = {
+${rows.join('\n')}
+} as const
+`
+}
+
 const pages: Readonly<Record<string, () => string>> = {
+  'console/api/operations.ts': operationsModule,
   'docs/reference/apis.md': apisPage,
   'docs/reference/authorization.md': authorizationPage,
   'docs/reference/errors.md': errorsPage,

@@ -5,6 +5,7 @@
 import { openBuild, readPackage } from './admin/build.ts'
 import { publishLag } from './admin/groups/lag-gauges.ts'
 import { createHealth, type HealthRooms } from './admin/health.ts'
+import { PeerMetrics } from './admin/peer-metrics.ts'
 import { RecordReaders } from './admin/records/readers.ts'
 import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
 import { openPolicies, type Policies } from './auth/clients/policies.ts'
@@ -572,7 +573,7 @@ async function handOver({ cluster, reassign, logger }: Made): Promise<void> {
 // ---- the HTTP side
 
 /** The rooms that exist only for HTTP; openHttp makes them. */
-type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders'
+type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders' | 'peerMetrics'
 
 /**
  * Loads the packages of the HTTP side. They take longer to load than the rest of a start, so tests of the Kafka side
@@ -601,6 +602,7 @@ async function openHttp(
     accounts,
     singleSignOn: await openSso(rooms, accounts),
     recordReaders: new RecordReaders(),
+    peerMetrics: new PeerMetrics(rooms),
     health: createHealth({
       ...rooms,
       certificates: () => [rooms.kafkaCertificate, certificate].flatMap(found => found?.state ?? []),

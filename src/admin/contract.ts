@@ -173,6 +173,8 @@ export interface GroupPosition {
   readonly committed: CommittedPosition | null
   /** The offset after the last record that was delivered to that member; null while it is unknown. */
   readonly deliveredOffset: number | null
+  /** The first offset of the log; null while the log cannot be read. */
+  readonly startOffset: number | null
   /** The high watermark; null while the log cannot be read. */
   readonly endOffset: number | null
   /** Records that were neither delivered nor committed; null while that is unknown. */

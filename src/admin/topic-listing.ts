@@ -20,6 +20,8 @@ const LOSSES_MS = 2_000
 export interface TopicListRequest {
   /** Only topics whose name contains this text, in any case; '' lets all through. */
   readonly q: string
+  /** Only these topics; undefined lets all through. */
+  readonly names?: readonly string[] | undefined
   readonly sort: TopicSort
   readonly order: 'asc' | 'desc'
   readonly offset: number
@@ -31,7 +33,7 @@ export async function listTopics(
   rooms: ReachRooms,
   request: TopicListRequest,
 ): Promise<{ readonly topics: TopicSummary[]; readonly total: number }> {
-  const found = searchTopics(rooms, request.q)
+  const found = searchTopics(rooms, request)
   const { sort, order, offset, limit } = request
   const page = <T>(all: readonly T[]) => all.slice(offset, offset + limit)
   const total = found.length
@@ -50,9 +52,10 @@ export function isRanked(sort: TopicSort): sort is RankedTopicSort {
 /** Resolves to one page of topic names. This costs little, because no partition is asked. */
 export async function listTopicNames(
   rooms: ReachRooms,
-  { q, sort, order, offset, limit }: TopicListRequest & { readonly sort: RankedTopicSort },
+  request: TopicListRequest & { readonly sort: RankedTopicSort },
 ): Promise<{ readonly topics: { readonly name: string }[]; readonly total: number }> {
-  const found = searchTopics(rooms, q)
+  const { sort, order, offset, limit } = request
+  const found = searchTopics(rooms, request)
   const topics = inOrder(found, sort, order)
   return { topics: topics.slice(offset, offset + limit).map(({ name }) => ({ name })), total: found.length }
 }
@@ -131,11 +134,13 @@ export function showConfig({ synonyms: _, choices, ...entry }: TopicConfigEntry)
   }
 }
 
-/** Returns the topics whose names contain the text, sorted by name. Every other sort order starts from this order. */
-function searchTopics({ catalogue }: ReachRooms, q: string): readonly Topic[] {
-  const wanted = q.toLowerCase()
+/** Returns the topics that the request lets through, sorted by name. Every other sort order starts from this order. */
+function searchTopics({ catalogue }: ReachRooms, { q, names }: TopicListRequest): readonly Topic[] {
+  const contained = q.toLowerCase()
+  const named = names === undefined ? null : new Set(names)
   const all = byName(catalogue.current().topics)
-  return wanted === '' ? all : all.filter(({ name }) => name.toLowerCase().includes(wanted))
+  if (contained === '' && named === null) return all
+  return all.filter(({ name }) => (named?.has(name) ?? true) && name.toLowerCase().includes(contained))
 }
 
 /** To sort thousands of topics blocks all clients for milliseconds, so each catalogue is sorted only once. */

@@ -6,6 +6,9 @@ import { z } from 'zod'
 /** The reason why a search by time accepts no time below 0: in Kafka's protocol -1 and below have special meanings. */
 export const SOUGHT_TIME = "takes an integer from 0: Kafka's protocol cannot ask for a time before 1970"
 
+/** The most characters in a list of names in a query. */
+export const LONGEST_NAMES = 24 * 1024
+
 /** Returns the schema of a decimal integer. It accepts neither an empty text nor a list of texts. */
 export function integer(
   min: number,

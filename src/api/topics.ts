@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { valueFields } from './config.ts'
 import { troubleShape } from './problem.ts'
-import { integer } from './query.ts'
+import { integer, LONGEST_NAMES } from './query.ts'
 import { timeShape } from './time.ts'
 import { ORDERS, RANKED_TOPIC_SORTS, TOPIC_SORTS } from './words.ts'
 
@@ -68,6 +68,11 @@ const MAX_TOPIC_LIMIT = 1_000
 
 export const topicListQuery = z.object({
   q: z.string().default('').meta({ description: 'A part of the name.' }),
+  names: z
+    .string()
+    .max(LONGEST_NAMES)
+    .optional()
+    .meta({ description: 'Only these topics, separated by commas. Names that no topic has are left out.' }),
   sort: z
     .enum(TOPIC_SORTS)
     .default('name')

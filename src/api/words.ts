@@ -38,6 +38,9 @@ export type TopicSort = (typeof TOPIC_SORTS)[number]
 export const RANKED_TOPIC_SORTS = Object.freeze(['name', 'partitions', 'createdAt'] as const satisfies TopicSort[])
 export type RankedTopicSort = (typeof RANKED_TOPIC_SORTS)[number]
 
+/** Whose metrics an answer has: those of the broker that answers, or the sums over the living brokers. */
+export const METRIC_SCOPES = Object.freeze(['broker', 'cluster'] as const)
+
 export const TOPIC_METRIC_SORTS = Object.freeze([
   'name',
   'produce.recordsPerSecond',

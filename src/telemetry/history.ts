@@ -8,13 +8,17 @@
 //   of each topic and group      a ring for each value that is drawn over time (`series`), at most `max-series` rings;
 //                                for the others only the last step
 //
+// The grids of two brokers lie anywhere between each other. To add up their steps, each broker counts its own on a
+// common grid: the multiples of the interval since 1970. Its whole grid moves there by the same part of a step, at most
+// half of it, so that neighbouring steps stay neighbours.
+//
 // This file measures nothing itself. It has only the values of this broker.
 
 import { afterOthers, type Clock } from '../base/clock.ts'
 import type { Logger } from './logger.ts'
 import { type MetricName, type Metrics, metricRows, type Series } from './metrics.ts'
 import { Ring } from './ring.ts'
-import { NO_PERCENTILES, type Percentiles, StepHistogram } from './step-histogram.ts'
+import { highest, NO_PERCENTILES, type Percentiles, StepHistogram } from './step-histogram.ts'
 
 /**
  * One step of the broker as a whole. Rates are per second. Percentiles are in milliseconds, and NaN if there was no
@@ -83,6 +87,15 @@ export interface History {
   readonly uptimeMs: number
   /** The number of completed steps. The values that the history returns change only when this number changes. */
   readonly steps: number
+  /** Milliseconds until the next step is complete; 0 if it is late. */
+  readonly nextStepMs: number
+  /**
+   * The number of the newest step on the common grid: the step ends at this number times intervalMs since 1970. It
+   * follows the wall clock of the machine. Before the first step, it is the number at the start of capture.
+   */
+  readonly commonStep: number
+  /** The requests per second of the last step; 0 before the first one. */
+  readonly requestsPerSecond: number
   /** Returns the samples, oldest first; empty if the history is not served. */
   samples(query?: HistoryQuery): readonly HistorySample[]
   /** Returns the rates of the last step; zero before the first step and for an unknown topic. */
@@ -151,6 +164,9 @@ const RATES = Object.freeze([
   'lossyRecordsPerSecond',
 ] as const)
 type Rate = (typeof RATES)[number]
+
+/** The members of a sample that can be added up over brokers. */
+export const ADDITIVE = Object.freeze([...RATES, ...GAUGES] as const)
 
 const LATENCIES = Object.freeze(['requestLatencyMs', 'produceLatencyMs'] as const)
 
@@ -341,6 +357,16 @@ export function startHistory(rooms: HistoryRooms): History {
     get steps() {
       return steps
     },
+    get nextStepMs() {
+      return Math.max(0, startedAtMs + (steps + 1) * intervalMs - clock.monotonic())
+    },
+    get commonStep() {
+      const newestMs = times.length === 0 ? startedAtWallMs : times.back(0)
+      return Math.round((newestMs - startedAtWallMs) / intervalMs) + Math.round(startedAtWallMs / intervalMs)
+    },
+    get requestsPerSecond() {
+      return rings.requestsPerSecond.back(0) || 0
+    },
     samples({ fromMs = Number.NEGATIVE_INFINITY, stepMs = 0 } = {}) {
       if (!isServed) return []
       const together = Math.max(1, Math.floor(stepMs / intervalMs))
@@ -354,7 +380,7 @@ export function startHistory(rooms: HistoryRooms): History {
         if (others === undefined) groups.set(group, [sample])
         else others.push(sample)
       }
-      return Array.from(groups.values(), merge)
+      return Array.from(groups.values(), combineSteps)
     },
     topic: name => ({
       produce: {
@@ -426,26 +452,15 @@ function totalsOf(metrics: Metrics): Readonly<Record<Rate, number>> {
   }
 }
 
-/** Combines several steps into one. */
-function merge(samples: readonly HistorySample[]): HistorySample {
+/** Combines several steps into one, oldest first. */
+export function combineSteps<Sample extends HistorySample>(samples: readonly Sample[]): Sample {
   const last = samples.at(-1)!
   if (samples.length === 1) return last
   const mean = (field: Rate) => samples.reduce((sum, sample) => sum + sample[field], 0) / samples.length
-  const highest = (field: (typeof LATENCIES)[number]): Percentiles => ({
-    p50: maxOf(samples.map(sample => sample[field].p50)),
-    p95: maxOf(samples.map(sample => sample[field].p95)),
-    p99: maxOf(samples.map(sample => sample[field].p99)),
-  })
   return {
     ...last,
     ...(Object.fromEntries(RATES.map(field => [field, mean(field)])) as Record<Rate, number>),
-    requestLatencyMs: highest('requestLatencyMs'),
-    produceLatencyMs: highest('produceLatencyMs'),
+    requestLatencyMs: highest(samples.map(sample => sample.requestLatencyMs)),
+    produceLatencyMs: highest(samples.map(sample => sample.produceLatencyMs)),
   }
-}
-
-/** Returns the largest number; NaN if no value is a number. */
-function maxOf(values: readonly number[]): number {
-  const known = values.filter(value => !Number.isNaN(value))
-  return known.length === 0 ? Number.NaN : Math.max(...known)
 }

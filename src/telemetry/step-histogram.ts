@@ -25,6 +25,16 @@ export interface Percentiles {
 
 export const NO_PERCENTILES: Percentiles = Object.freeze({ p50: Number.NaN, p95: Number.NaN, p99: Number.NaN })
 
+/**
+ * Returns the highest of each percentile; NaN if none is known. If the observations behind them were taken together,
+ * their percentile would be at most that.
+ */
+export function highest(all: readonly Percentiles[]): Percentiles {
+  const of = (which: keyof Percentiles) =>
+    all.reduce((most, { [which]: each }) => (Number.isNaN(most) || each > most ? each : most), Number.NaN)
+  return { p50: of('p50'), p95: of('p95'), p99: of('p99') }
+}
+
 export class StepHistogram {
   /** Null until the first observation, because most topics are idle. */
   #counts: Uint32Array | null = null

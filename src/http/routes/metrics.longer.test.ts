@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pattern, startBroker } from '../../../testing/broker.ts'
+import { commit } from '../../../testing/group-calls.ts'
 import { batchOf } from '../../../testing/kafka.ts'
 import { readOpenMetrics } from '../../../testing/openmetrics.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
@@ -138,6 +139,7 @@ test('the snapshot has all its members before anything has happened', async t =>
     brokerFailures: 0,
     lossyRecords: 0,
     requestLatencyMs: { p50: null, p95: null, p99: null },
+    unavailableBrokers: [],
   })
 })
 
@@ -235,8 +237,7 @@ test('the lag of a group counts the records that were not delivered to it or not
   const { clock, create, send, get, wire } = await begin(t, { topics: [pattern('*', { partitions: 2 })] })
   await create('a')
   await send('a', batchOf(Array.from({ length: 10 }, () => 'v')))
-  const partitions = [{ partitionIndex: 0, committedOffset: 4, committedMetadata: null }]
-  await wire.send(offsetCommit, 8, { groupId: 'g', memberId: '', topics: [{ name: 'a', partitions }] })
+  await commit(wire, 'g', { 0: 4 }, 'a')
   const committedAtMs = clock.now()
   await clock.advance(STEP_MS * 2)
   const { groups, unavailableBrokers } = (await get('metrics/consumer-lag?samples=60')).body
@@ -259,6 +260,20 @@ test('the lag of a group counts the records that were not delivered to it or not
     ],
   )
   assert.equal('samples' in (await get('metrics/consumer-lag')).body.groups[0], false)
+})
+
+test('the lag of the named groups alone is answered, also if an id contains a comma', async t => {
+  const { create, get, wire } = await begin(t)
+  await create('a')
+  for (const groupId of ['one', 'two', 'one,two', 'ü&=']) await commit(wire, groupId, { 0: 0 }, 'a')
+  const named = async (...ids: readonly string[]) => {
+    const query = ids.map(id => `groups=${encodeURIComponent(id)}`).join('&')
+    const { groups } = (await get(`metrics/consumer-lag?samples=1&${query}`)).body
+    return groups.map(({ groupId }: { groupId: string }) => groupId)
+  }
+  assert.deepEqual(await named('one,two'), ['one,two'])
+  assert.deepEqual(await named('two', 'unknown', 'ü&=', 'two'), ['two', 'ü&='])
+  assert.deepEqual(await named('unknown'), [])
 })
 
 test('without a remote tier no segment is offloaded and none waits', async t => {

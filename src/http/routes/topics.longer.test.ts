@@ -133,6 +133,11 @@ test('topics are searched, sorted and paged', async t => {
   assert.deepEqual(await names('fields=name&order=desc'), ['gamma-Beta,beta,alpha', 3])
   assert.deepEqual(await names('fields=name&sort=partitions&order=desc&limit=2'), ['beta,gamma-Beta', 3])
   assert.deepEqual(await names('fields=name&sort=createdAt&offset=2'), ['gamma-Beta', 3])
+  assert.deepEqual(await names('names=gamma-Beta,unknown,alpha,alpha'), ['alpha,gamma-Beta', 2])
+  assert.deepEqual(await names('names=gamma-Beta,alpha&sort=sizeBytes&order=desc&limit=1'), ['gamma-Beta', 2])
+  assert.deepEqual(await names('names=gamma-Beta,alpha&q=beta'), ['gamma-Beta', 1])
+  assert.deepEqual(await names('names=beta,alpha&fields=name&order=desc&offset=1'), ['alpha', 2])
+  for (const none of ['names=', 'names=BETA', 'names=unknown']) assert.deepEqual(await names(none), ['', 0], none)
 })
 
 test('a query is accepted as documented, or refused with the name of the field', async t => {
@@ -150,6 +155,10 @@ test('a query is accepted as documented, or refused with the name of the field',
     ['/topics?offset=-1', 'offset'],
     ['/topics?offset=9007199254740993', 'offset'],
     ['/topics?q=a&q=b', 'q'],
+    ['/topics?names=t&names=t', 'names'],
+    ['/groups?topic=t&topic=t', 'topic'],
+    ['/groups?sort=topicLag.totalLag', 'sort'],
+    [`/metrics/consumer-lag?${'groups=g&'.repeat(1_001)}`, 'groups'],
     ['/topics?sort=colour', 'sort'],
     ['/topics?fields=name&sort=records', 'sort'],
     ['/topics?fields=name&sort=sizeBytes', 'sort'],

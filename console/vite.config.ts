@@ -1,0 +1,24 @@
+// Builds the console into console/dist. The broker serves the files that the manifest of the build names, and no others.
+
+import tailwind from '@tailwindcss/vite'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+/** The broker that `npm run dev` asks. */
+const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
+
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/',
+  plugins: [react(), tailwind()],
+  build: {
+    target: 'es2023',
+    outDir: 'dist',
+    emptyOutDir: true,
+    manifest: true,
+    // The security policy of the broker allows no data: URLs for scripts and fonts, and every file is small.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+  server: { proxy: { '^/(api/v1|actuator)/': { target: BROKER, changeOrigin: false } } },
+})
