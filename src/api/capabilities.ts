@@ -26,6 +26,9 @@ const capabilityShape = z
   })
   .meta({ id: 'Capability' })
 
+/** One capability of a broker, in its state. */
+export type Capability = z.infer<typeof capabilityShape>
+
 const kafkaListenerShape = z
   .object({
     brokerId: z.int(),
