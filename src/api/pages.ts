@@ -62,11 +62,19 @@ export const SECURITY_TABS = Object.freeze(['users', 'acls', 'credentials'] as c
 export const TOPIC_TABS = Object.freeze(['overview', 'partitions', 'configuration', 'access'] as const)
 export const GROUP_TABS = Object.freeze(['partitions', 'members', 'access'] as const)
 export const BROKER_TABS = Object.freeze(['checks', 'settings', 'loggers'] as const)
+export const OVERVIEW_CHARTS = Object.freeze(['throughput', 'latency', 'failures'] as const)
 export const RANGES = Object.freeze(['15m', '1h'] as const)
 export const PAGE_SIZES = Object.freeze(['25', '50', '100', '200'] as const)
 
 export const pages = {
-  overview: { path: '/', title: 'Overview', label: 'Overview', shortcut: 'o', search: { range: choice(RANGES) } },
+  overview: {
+    path: '/',
+    title: 'Overview',
+    label: 'Overview',
+    shortcut: 'o',
+    /** A phone shows one chart at a time. */
+    search: { range: choice(RANGES), chart: choice(OVERVIEW_CHARTS) },
+  },
   topics: {
     path: '/topics',
     title: 'Topics',

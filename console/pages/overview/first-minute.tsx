@@ -1,0 +1,3 @@
+export function FirstMinute(_: { readonly topic: string | null; readonly onLeave: () => void }) {
+  return null
+}
