@@ -49,7 +49,7 @@ export function Plot({ times, series, tick, isBinary, cursor, onCursor }: PlotPr
         height: element.clientHeight,
         ms: 1,
         legend: { show: false },
-        padding: [8, 8, 0, 0],
+        padding: [8, 20, 0, 0],
         scales: { x: { time: true }, y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] } },
         cursor: {
           y: false,
@@ -58,7 +58,7 @@ export function Plot({ times, series, tick, isBinary, cursor, onCursor }: PlotPr
         },
         axes: [
           {
-            ...{ stroke: muted, font: FONT, grid: { show: false }, ticks: { ...grid, size: 4 }, size: 28, gap: 2, space: 72 },
+            ...{ stroke: muted, font: FONT, grid: { show: false }, ticks: { ...grid, size: 4 }, size: 26, gap: 2, space: 72 },
             values: (_, splits) => splits.map(ms => timeOfDay(ms, zone).replace(/:00$/, '')),
           },
           {

@@ -58,7 +58,7 @@ export function Chart({ title, times, series, format, tick = format, isBinary = 
   }
 
   return (
-    <figure aria-labelledby={`${id}-title`} className="min-w-0 rounded-card border border-line bg-surface p-4" data-chart>
+    <figure aria-labelledby={`${id}-title`} className="min-w-0 rounded-card border border-line bg-surface px-4 pt-3 pb-2" data-chart>
       <div className="flex min-h-7 items-center justify-between gap-2">
         <figcaption id={`${id}-title`} className="font-medium">
           {title}
@@ -114,12 +114,16 @@ interface LegendProps extends Pick<ChartProps, 'series' | 'format'> {
 /** The series with their line, and the value under the cursor, or else the newest one. */
 function Legend({ series, at, format }: LegendProps) {
   return (
-    <ul className="mb-1 flex min-h-5 flex-wrap gap-x-4 text-dense" aria-hidden>
+    <ul className="mb-2 grid auto-cols-fr grid-flow-col gap-x-3 text-dense" aria-hidden>
       {series.map(({ label, values, colour }) => (
-        <li key={label} className="flex items-center gap-1.5">
-          <Swatch colour={colour} />
-          <span className="text-muted">{label}</span>
-          <span className="tabular-nums">{format((at === null ? values.findLast(value => value !== null) : values[at]) ?? null)}</span>
+        <li key={label} className="min-w-0">
+          <div className="flex items-center gap-1.5">
+            <Swatch colour={colour} />
+            <span className="truncate text-muted">{label}</span>
+          </div>
+          <div className="truncate font-medium tabular-nums">
+            {format((at === null ? values.findLast(value => value !== null) : values[at]) ?? null)}
+          </div>
         </li>
       ))}
     </ul>

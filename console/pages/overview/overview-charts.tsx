@@ -63,7 +63,7 @@ export function OverviewCharts({ course }: { readonly course: Course }) {
           onChange={chart => set({ chart })}
         />
       </div>
-      <div className="grid gap-3 lg:grid-cols-2 xl:grid-cols-3">
+      <div className="grid grid-cols-1 gap-3 lg:grid-cols-2 xl:grid-cols-3">
         {OVERVIEW_CHARTS.map(id => {
           const { title, format, tick, series } = CHARTS[id]
           return (

@@ -12,12 +12,13 @@ interface OverviewStatsProps {
   /** The counters since the start, while the broker serves no history. */
   readonly snapshot: MetricsSnapshotBody | undefined
   readonly topics: number | undefined
+  readonly partitions: number | undefined
   readonly groups: number | undefined
   /** The time of the course: `the last 15 min`. */
   readonly over: string
 }
 
-export function OverviewStats({ course, snapshot, topics, groups, over }: OverviewStatsProps) {
+export function OverviewStats({ course, snapshot, topics, partitions, groups, over }: OverviewStatsProps) {
   const { latest } = course
   const why = snapshot === undefined ? 'No step of the history is complete yet.' : 'The broker serves no history.'
   const all = (of: (sample: Sample) => number | null) =>
@@ -46,12 +47,12 @@ export function OverviewStats({ course, snapshot, topics, groups, over }: Overvi
         {...common}
         label="Fetches"
         {...measure(latest && `${rate(latest.fetchRequestsPerSecond)} /s`, latest?.fetchRequestsPerSecond, why)}
-        note={`${rate(latest?.produceRequestsPerSecond)} produce requests/s`}
+        note={`${rate(latest?.produceRequestsPerSecond)} produces/s`}
         samples={all(sample => sample.fetchRequestsPerSecond)}
       />
       <Stat
         {...common}
-        label="Request latency p99"
+        label="Latency p99"
         {...measure(latency && duration(latency.p99), latency?.p99, 'The broker answered no request in this time.')}
         note={`p50 ${duration(latency?.p50)}`}
         samples={all(sample => sample.requestLatencyMs.p99)}
@@ -79,7 +80,11 @@ export function OverviewStats({ course, snapshot, topics, groups, over }: Overvi
           </PageLink>
         }
         note={
-          <PageLink page="groups">{counted(groups, 'consumer group')}</PageLink>
+          <>
+            {counted(partitions, 'partition')}
+            <br />
+            <PageLink page="groups">{counted(groups, 'consumer group')}</PageLink>
+          </>
         }
       />
     </Stats>

@@ -9,6 +9,7 @@ import { Segments } from '../../parts/segments.tsx'
 import { Loaded, Skeleton } from '../../parts/states.tsx'
 import { useZone } from '../../parts/time.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
+import { useMay } from '../../shell/session.tsx'
 import { AttentionList } from './attention-list.tsx'
 import { type Course, type History, RANGE_ROWS, type Range, shortHistory } from './course.ts'
 import { FirstMinute } from './first-minute.tsx'
@@ -29,7 +30,8 @@ export function Overview() {
   useEffect(() => {
     if (isEmptyNow) setFirstMinute(true)
   }, [isEmptyNow])
-  const isFirst = isInFirstMinute || topics.isEmpty
+  const mayCreate = useMay('create topic')
+  const isFirst = topics.isEmpty || (isInFirstMinute && mayCreate)
   return (
     <>
       <PageHead
@@ -52,16 +54,16 @@ export function Overview() {
       ) : topics.read.isFirst ? (
         <Skeleton rows={12} />
       ) : (
-        <Whole topics={topics} />
+        <Whole topics={topics} health={health} />
       )}
     </>
   )
 }
 
-function Whole({ topics }: { readonly topics: TopTopics }) {
+function Whole({ topics, health }: { readonly topics: TopTopics; readonly health: ReturnType<typeof useHealth> }) {
   const { search, set } = useHere('overview')
   const { range } = search
-  const reads = useOverview(range)
+  const reads = useOverview(range, health)
   const { history, course, groups, snapshot, found, checked } = reads
   const { label } = RANGE_ROWS[range]
   return (
@@ -74,6 +76,7 @@ function Whole({ topics }: { readonly topics: TopTopics }) {
               course={course!}
               snapshot={snapshot.data}
               topics={topics.read.data?.total}
+              partitions={reads.brokers.data?.partitions}
               groups={groups.data?.total}
               over={`the last ${label}`}
             />

@@ -40,11 +40,10 @@ export function useHealth() {
   return useRead('show health in full', {}, { everyMs: STEP_MS })
 }
 
-/** Reads what a broker with topics shows. */
-export function useOverview(range: Range) {
+/** Reads what a broker with topics shows. Each operation is asked by one component alone, or its polls would double. */
+export function useOverview(range: Range, health: ReturnType<typeof useHealth>) {
   const { status } = useSession()
   const slow = { everyMs: SLOW_MS }
-  const health = useHealth()
   const history = useRead('read metrics history', { query: historyQuery(range, Date.now()) })
   const brokers = useRead('list brokers', {}, slow)
   const groups = useRead(
@@ -87,7 +86,7 @@ export function useOverview(range: Range) {
     'the lag': lags,
     'the store': storage,
   }
-  return { health, history, brokers, groups, snapshot, course, found, checked }
+  return { history, brokers, groups, snapshot, course, found, checked }
 }
 
 export type OverviewReads = ReturnType<typeof useOverview>

@@ -1,5 +1,6 @@
 // One line that says whether the broker is well.
 
+import type { Capabilities } from '../../../src/api/capabilities.ts'
 import type { HealthInFull } from '../../../src/api/health.ts'
 import type { Read } from '../../api/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
@@ -7,14 +8,16 @@ import { useCapabilities } from '../../shell/capabilities.ts'
 import { counted } from '../../text/format.ts'
 import { failedChecks } from './attention.ts'
 
+const STORES: Readonly<Record<Capabilities['store']['engine'], string>> = {
+  embedded: 'embedded store',
+  redis: 'Redis',
+  'redis-cluster': 'Redis Cluster',
+}
+
 export function StatusLine({ health }: { readonly health: Read<HealthInFull> }) {
   const capabilities = useCapabilities()
   const { data, problem } = health
   const brokers = new Set(capabilities?.listeners.map(({ brokerId }) => brokerId)).size
-  const about = [
-    ...(brokers === 0 ? [] : [counted(brokers, 'broker')]),
-    ...(capabilities === undefined ? [] : [capabilities.store.description, `Ketch ${capabilities.version}`]),
-  ]
   const failed = failedChecks(data)
   return (
     <p role="status" data-health={problem === null ? data?.status : 'unknown'} className="mt-1 flex min-h-5 flex-wrap items-center gap-x-2">
@@ -30,7 +33,11 @@ export function StatusLine({ health }: { readonly health: Read<HealthInFull> }) 
           <span className="text-danger">{failed.join(', ')}</span>
         </>
       )}
-      <span>{about.join(' · ')}</span>
+      {capabilities !== undefined && (
+        <span title={capabilities.store.description}>
+          {counted(brokers, 'broker')} · {STORES[capabilities.store.engine]} · Ketch {capabilities.version}
+        </span>
+      )}
     </p>
   )
 }

@@ -71,7 +71,7 @@ const GROUP_COLUMNS: readonly Column<ListedGroup>[] = [
 
 export function Tops({ topics, groups }: { readonly topics: Read<TopicPage>; readonly groups: Read<GroupList> }) {
   return (
-    <div className="grid gap-x-6 lg:grid-cols-2">
+    <div className="grid grid-cols-1 gap-x-6 lg:grid-cols-2">
       <Section title="Topics by bytes" actions={<PageLink page="topics">All topics</PageLink>}>
         <Loaded read={topics} of="The topics" rows={TOP + 1}>
           {({ topics: rows }) => (
