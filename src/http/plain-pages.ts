@@ -57,8 +57,8 @@ export function asPageOrProblem(problem: Problem, requestId: string, accept: unk
   const { path, doc } = LINKS.reference
   const home = problem.code === 'CONSOLE_DISABLED' ? [] : ['<li><a href="/">Overview</a></li>']
   const body = [
-    `<h1>${escape(problem.title)}</h1>`,
-    `<p>${escape(problem.detail)}</p>`,
+    `<h1>${escaped(problem.title)}</h1>`,
+    `<p>${escaped(problem.detail)}</p>`,
     '<ul>',
     ...home,
     `<li><a href="${path}">${doc}</a></li>`,
@@ -68,6 +68,6 @@ export function asPageOrProblem(problem: Problem, requestId: string, accept: unk
   return { contentType: 'text/html; charset=utf-8', body: pageOf(`${problem.status} Ketch`, body) }
 }
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
 }
