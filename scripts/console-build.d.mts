@@ -4,3 +4,4 @@ export const consoleFolder: string
 export const builtFolder: string
 export function stampOfSources(): string | null
 export function stampOfBuild(): string | null
+export function isConsoleBuilt(): boolean

@@ -36,11 +36,24 @@ export function stampOfSources() {
   return hash.digest('hex').slice(0, 16)
 }
 
-/** Returns the stamp of the sources of the built console; null if no console is built. */
+/** Returns the stamp of the built console; null if no console is built. */
 export function stampOfBuild() {
   try {
     return JSON.parse(readFileSync(join(builtFolder, 'files.json'), 'utf8')).stamp
   } catch {
     return null
+  }
+}
+
+/**
+ * Returns whether nothing has to be built: the built console is the one of its sources, or this folder has a built
+ * console without sources. False if that cannot be read; build-console.ts says why.
+ */
+export function isConsoleBuilt() {
+  try {
+    const built = stampOfBuild()
+    return built !== null && built === (stampOfSources() ?? built)
+  } catch {
+    return false
   }
 }
