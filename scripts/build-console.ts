@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { stripVTControlCharacters } from 'node:util'
 import { meansVerb } from '../src/cli/verb-first.ts'
 import { loadSettings } from '../src/settings/load.ts'
 import { readPlainFile } from '../src/settings/plain-file.ts'
@@ -85,14 +86,19 @@ function build(): void {
   }
 }
 
+/** Lines with which npm and Vite begin an error, before the sentences. */
+const PREAMBLE =
+  /^$|^(code|errno|syscall|type|path|dest) \S+$|Build failed|^error during build:|^Caused by:|^This is a problem related to/
+
 type Ended = ReturnType<typeof installPackages>
 
 function check(name: string, { status, error, stdout, stderr }: Ended): void {
   if (status === 0) return
-  const lines = `${stderr}\n${stdout}`.split('\n').map(line => line.replace(/^npm error /, '').trim())
-  // npm begins with the code, errno and syscall of the error, and the sentence follows.
-  const sentence = lines.find(line => line.includes(' ') && !/^(code|errno|syscall|type|path|network) \S+$/.test(line))
-  throw new Error(`${name}: ${error?.message ?? sentence ?? `status ${status}`}`)
+  const lines = stripVTControlCharacters(`${stderr}\n${stdout}`).split('\n')
+  const telling = lines
+    .map(line => line.replace(/^npm error (network )?/, '').trim())
+    .filter(line => !PREAMBLE.test(line))
+  throw new Error(`${name}: ${error?.message ?? telling.slice(0, 2).join(' ')}`)
 }
 
 if (wantsConsole(process.argv.slice(2))) {

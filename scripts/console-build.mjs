@@ -10,8 +10,8 @@ export const consoleFolder = join(root, 'console')
 /** The folder of the built console, which the broker serves. */
 export const builtFolder = join(consoleFolder, 'dist')
 
-/** The files outside of console/ that the console imports at run time. */
-const SHARED = ['src/api/pages.ts', 'src/api/words.ts']
+/** The files outside of console/ that the build reads: the code that the console imports, and the compiler's settings. */
+const SHARED = ['src/api/pages.ts', 'src/api/words.ts', 'tsconfig.json']
 const SKIPPED = new Set(['dist', 'node_modules'])
 const isTest = name => name.endsWith('.test.ts')
 
