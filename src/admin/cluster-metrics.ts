@@ -170,7 +170,7 @@ function withEqualSteps<Answer extends AnyStepwise>(
       )
     else equal.set(broker, answer)
   }
-  return { answers: equal, silent: [...silent, ...others] }
+  return { answers: equal, silent: eachOnce([...silent, ...others]) }
 }
 
 /** Returns a text that differs when another broker has completed a step, has answered again, or has fallen silent. */
