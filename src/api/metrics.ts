@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { groupLagShape, MAX_GROUPS } from './groups.ts'
 import { silentBrokerFields } from './problem.ts'
-import { integer, LONGEST_NAMES } from './query.ts'
+import { integer, internalQuery, LONGEST_NAMES } from './query.ts'
 import { METRIC_SCOPES, ORDERS, TOPIC_METRIC_SORTS } from './words.ts'
 
 export const latencyShape = z
@@ -134,6 +134,7 @@ export const topicMetricsQuery = z.object({
   limit: integer(1, 1000).default(100),
   q: z.string().max(249).optional().meta({ description: 'Part of the name.' }),
   names: z.string().max(LONGEST_NAMES).optional().meta({ description: 'Only these topics, separated by commas.' }),
+  internal: internalQuery,
   sort: z.enum(TOPIC_METRIC_SORTS).default('name'),
   order: z.enum(ORDERS).optional().meta({ description: 'By default asc for the name, and desc for a number.' }),
   samples: samplesQuery.default('true'),

@@ -163,6 +163,9 @@ test('topics come in pages by name, by a rate, by part of the name, by names, wi
   assert.deepEqual(await names('sort=produce.bytesPerSecond&order=asc'), [4, 'a', 'c', 'bb', 'b'])
   assert.deepEqual(await names('q=B'), [2, 'b', 'bb'])
   assert.deepEqual(await names('names=c,none,a,a'), [2, 'a', 'c'])
+  await create('__b')
+  assert.deepEqual(await names('q=b&sort=produce.recordsPerSecond'), [3, 'b', 'bb', '__b'])
+  assert.deepEqual(await names('q=b&internal=false&order=desc'), [2, 'bb', 'b'])
   const [b] = (await get('metrics/topics?names=b')).body.topics
   assert.deepEqual([b.produce.recordsPerSecond, b.produce.requestsPerSecond * 15], [2, 1])
   assert.deepEqual(
