@@ -43,8 +43,9 @@ export function addressOf(name: Operation, { params = {}, query = {} }: { params
   return search.size === 0 ? path : `${path}?${search}`
 }
 
-interface Options {
+export interface AskOptions {
   readonly signal?: AbortSignal
+  /** The time in ms in which the answer must begin. */
   readonly patienceMs?: number
 }
 
@@ -52,7 +53,7 @@ interface Options {
 export async function ask<Name extends keyof Contract>(
   name: Name,
   asked: Asked<Name>,
-  { signal, patienceMs = LONG.has(name) ? LONG_PATIENCE_MS : PATIENCE_MS }: Options = {},
+  { signal, patienceMs = LONG.has(name) ? LONG_PATIENCE_MS : PATIENCE_MS }: AskOptions = {},
 ): Promise<Answer<Name>> {
   const { params, query, body } = asked as { params?: Values; query?: Values; body?: unknown }
   const address = addressOf(name, { ...(params && { params }), ...(query && { query }) })

@@ -2,11 +2,11 @@
 
 import { CircleUser } from 'lucide-react'
 import { useId, useState } from 'react'
-import { Button } from '../parts/button.tsx'
+import { Action, Button } from '../parts/button.tsx'
 import { Dialog, DialogActions } from '../parts/dialog.tsx'
 import { SelectField, SwitchField } from '../parts/field.tsx'
 import { allZones, localZone } from '../text/zone.ts'
-import { PageLink, useGo } from './address.tsx'
+import { useGo } from './address.tsx'
 import { usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
 
@@ -41,7 +41,7 @@ function Account({ onClose }: { readonly onClose: () => void }) {
   const zones = useId()
   return (
     <Dialog title="Account and preferences" onClose={onClose}>
-      <Who />
+      <Who onLeave={onClose} />
       <SelectField
         label="Theme"
         value={theme}
@@ -75,8 +75,9 @@ function Account({ onClose }: { readonly onClose: () => void }) {
 }
 
 /** Who is signed in, and the way to another password: an ADMIN changes it, others read who can. */
-function Who() {
+function Who({ onLeave }: { readonly onLeave: () => void }) {
   const { status, may } = useSession()
+  const go = useGo()
   if (status?.securityEnabled === false)
     return <p>Open access: security is off, and everybody who can reach this address is an administrator.</p>
   if (status?.user === undefined) return null
@@ -88,7 +89,16 @@ function Who() {
       {status.federated === true ? (
         <p className="text-muted">Your identity provider signs you in, so that you have no password here.</p>
       ) : may('change user') ? (
-        <PageLink page="password">Change password</PageLink>
+        <Action
+          operation="change user"
+          isSmall
+          onClick={() => {
+            onLeave()
+            go({ page: 'password' })
+          }}
+        >
+          Change password
+        </Action>
       ) : (
         <p className="text-muted">An ADMIN can change your password: ask one of them.</p>
       )}

@@ -10,7 +10,6 @@ import { PageLink } from './address.tsx'
 import { AccountButton } from './account.tsx'
 import { Banners } from './banners.tsx'
 import { Help } from './help.tsx'
-import { useHeartbeat } from './heartbeat.tsx'
 import { Navigation } from './navigation.tsx'
 import { Palette } from './palette.tsx'
 import { RefreshControl } from './refresh.tsx'
@@ -31,7 +30,6 @@ export function Frame() {
 function Bars() {
   const { pathname } = useLocation()
   const { overlay, open } = useShell()
-  useHeartbeat()
   useShortcuts()
   const close = () => open(null)
   return (
@@ -46,13 +44,13 @@ function Bars() {
       >
         Go to the content
       </a>
-      <header className="sticky top-0 z-20 flex min-h-12 items-center gap-2 border-b border-line bg-surface px-4">
+      <header className="sticky top-0 z-20 flex min-h-12 items-center border-b border-line bg-surface px-1 sm:gap-2 sm:px-4">
         <div className="md:hidden">
           <Button kind="quiet" icon={Menu} onClick={() => open('navigation')}>
             Menu
           </Button>
         </div>
-        <PageLink page="overview" className="mr-auto px-1 text-section font-semibold text-text">
+        <PageLink page="overview" className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text">
           Ketch
         </PageLink>
         <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>

@@ -8,6 +8,7 @@ import { ProblemNote } from '../parts/problem-note.tsx'
 import { useGo } from './address.tsx'
 import { ownAddress } from './own-address.ts'
 import { Frame } from './frame.tsx'
+import { useHeartbeat } from './heartbeat.tsx'
 import { SessionDialog } from './session-dialog.tsx'
 import { useSession } from './session.tsx'
 import { Toasts } from './toasts.tsx'
@@ -17,6 +18,7 @@ export function Gate() {
   const { pathname, href, search } = useLocation()
   const { history } = useRouter()
   const go = useGo()
+  useHeartbeat()
   const shown = (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
   const isOpenPage = shown !== undefined && (pages[shown] as Page).isOpen === true
 
