@@ -129,7 +129,7 @@ export const pages = {
     title: 'Consumer group',
     label: null,
     shortcut: null,
-    search: { tab: choice(GROUP_TABS), topic: text(), reset: flag() },
+    search: { tab: choice(GROUP_TABS), topic: text(), offset: whole(), reset: flag() },
   },
   brokers: { path: '/brokers', title: 'Brokers', label: 'Brokers', shortcut: 'b', search: {} },
   broker: {
