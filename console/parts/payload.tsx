@@ -236,7 +236,13 @@ interface ViewProps {
 
 function Content({ value, label, view }: ViewProps & { readonly view: View }) {
   const { text, tokens } = useMemo(() => contentOf(value, view), [value, view])
-  if (tokens === null) return <TextEditor text={text} label={label} isJson={isJson(text)} />
+  if (tokens === null)
+    return (
+      <>
+        <TextEditor text={text} label={label} isJson={isJson(text)} />
+        <p className="text-badge text-muted">Ctrl+F or ⌘F in the text searches all of it.</p>
+      </>
+    )
   return (
     <Block label={label}>
       {tokens.map(({ text, kind }, at) => (
