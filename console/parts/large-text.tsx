@@ -65,7 +65,8 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
     const view = shown.current
     if (view === null || text === known.current) return
     known.current = text
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: 0 } })
+    const changes = { from: 0, to: view.state.doc.length, insert: text }
+    view.dispatch({ changes, selection: { anchor: 0 }, scrollIntoView: true })
   }, [text])
   return <div ref={host} data-large-text className={`min-w-0 ${className}`} />
 }
