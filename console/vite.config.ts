@@ -3,6 +3,7 @@
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import { servedFiles } from './served-files.ts'
 
 /** The broker that `npm run dev` asks. */
 const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
@@ -10,7 +11,7 @@ const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), servedFiles()],
   build: {
     target: 'es2023',
     outDir: 'dist',

@@ -1,4 +1,5 @@
-// Tests the npm packages as an operator who installs Ketch gets them, the audit and the bill of materials.
+// Tests the npm packages as an operator who installs Ketch gets them, the console that they build, the audit and the bill
+// of materials.
 // scripts/packages.ts checks the lockfile.
 
 import assert from 'node:assert/strict'
@@ -18,6 +19,7 @@ import { startBrokerProcess } from '../testing/process.ts'
 import { createTopic } from '../testing/topic.ts'
 import { connect } from '../testing/wire.ts'
 import { runToEnd } from './command.ts'
+import { copyOfKetch, folderOf, start } from './copy-of-ketch.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -50,6 +52,27 @@ test('the packages install without running their scripts, and the broker has eve
     assert.equal((await produceTo(wire, batchOf([codec], { compression: codec }))).errorCode, 0)
   const { messages } = await askHttp(broker.url)<{ messages: ShownRecord[] }>('/api/v1/topics/t/messages')
   assert.deepEqual(new Set(messages.map(({ value }) => value?.text)), new Set(codecs))
+})
+
+test('a fresh copy installs what building the console takes, and no more, and the next start installs nothing', {
+  timeout: 280_000,
+}, async t => {
+  const copy = await copyOfKetch(t, { packages: 'none' })
+  const home = await folderOf(t)
+  const first = await start(t, copy, { env: { HOME: home } })
+  assert.match(
+    first.said,
+    /^ketch: installing \d+ packages [^\n]*\n[^]*\nketch: building the web console \(once; needs the npm registry\) \.\.\.\n$/,
+  )
+  const page = await fetch(first.url, { headers: { accept: 'text/html' } })
+  assert.ok(page.headers.has('ketch-console'), await page.text())
+  await first.stop()
+  const { devDependencies } = JSON.parse(await readFile(join(copy, 'console/package.json'), 'utf8'))
+  for (const name of Object.keys(devDependencies))
+    await assert.rejects(readFile(join(copy, 'console/node_modules', name, 'package.json')), { code: 'ENOENT' })
+  const second = await start(t, copy, { env: { HOME: home, npm_config_registry: AWAY } })
+  assert.equal(second.said, '')
+  await second.stop()
 })
 
 /** Starts a registry that answers with this listener. Resolves to its URL. */

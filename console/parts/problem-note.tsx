@@ -20,7 +20,7 @@ function Fields({ fields }: { readonly fields: Problem['fields'] }) {
     <ul className="mt-1 list-disc pl-5">
       {rows.map(([field, objection]) => (
         <li key={field}>
-          <code className="font-mono">{field}</code> {objection}
+          <code className="font-mono">{field}</code>: {objection}
         </li>
       ))}
     </ul>

@@ -137,6 +137,10 @@ test('topics are searched, sorted and paged', async t => {
   assert.deepEqual(await names('names=gamma-Beta,alpha&sort=sizeBytes&order=desc&limit=1'), ['gamma-Beta', 2])
   assert.deepEqual(await names('names=gamma-Beta,alpha&q=beta'), ['gamma-Beta', 1])
   assert.deepEqual(await names('names=beta,alpha&fields=name&order=desc&offset=1'), ['alpha', 2])
+  await api('POST', '/topics', { name: '__beta' })
+  assert.deepEqual(await names('q=beta'), ['__beta,beta,gamma-Beta', 3])
+  assert.deepEqual(await names('q=beta&internal=false'), ['beta,gamma-Beta', 2])
+  assert.deepEqual(await names('internal=false&fields=name&limit=1'), ['alpha', 3])
   for (const none of ['names=', 'names=BETA', 'names=unknown']) assert.deepEqual(await names(none), ['', 0], none)
 })
 
