@@ -44,7 +44,7 @@ export function Banners() {
       )}
       {status?.passwordChangeRequired === true && (
         <Banner tone="warn" name="shipped-password">
-          You sign in with the password that Ketch ships. <PageLink page="password">Change it</PageLink>: until then
+          You sign in with the password that Ketch ships. <PageLink page="password" className="text-accent underline underline-offset-2">Change it</PageLink>: until then
           nobody can sign in from another machine.
         </Banner>
       )}

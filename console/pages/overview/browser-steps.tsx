@@ -39,7 +39,7 @@ export function BrowserSteps({ topic, name, onName, onCreated, onLeave }: Browse
         ) : (
           <p className="text-muted">
             The topic{' '}
-            <PageLink page="topic" params={{ topic }}>
+            <PageLink page="topic" params={{ topic }} className="text-accent underline underline-offset-2">
               {topic}
             </PageLink>{' '}
             is there.
@@ -85,7 +85,7 @@ function CreateForm({ name, onName, onCreated }: CreateFormProps) {
         <div className="min-w-0 grow basis-48">
           <TextField label="Name of the topic" value={name} onChange={onName} error={problem?.fields.name} isMono autoComplete="off" required />
         </div>
-        <div className="my-3">
+        <div className="mb-3 sm:mt-3">
           <Action operation="create topic" kind="primary" type="submit" isBusy={create.isBusy}>
             Create topic
           </Action>
@@ -128,7 +128,7 @@ function ProduceForm({ topic, isFirst, onProduced }: ProduceFormProps) {
         <div className="min-w-0 grow basis-48">
           <TextField label="Value" value={text} onChange={setText} disabled={topic === null} isMono autoComplete="off" />
         </div>
-        <div className="my-3">
+        <div className="mb-3 sm:mt-3">
           <Action
             operation="produce messages"
             kind={topic !== null && isFirst ? 'primary' : 'plain'}

@@ -22,7 +22,7 @@ export function FirstMinute({ topic, onLeave }: FirstMinuteProps) {
   return (
     <>
       <p className="my-4 max-w-wide">
-        This broker is running and has no topics yet.{' '}
+        {shown === null ? 'This broker is running and has no topics yet.' : 'This broker has its first topic.'}{' '}
         {mayCreate
           ? 'See a record of your own arrive: here in the browser, or with the tools in a terminal.'
           : 'An administrator can create one here, and so can every Kafka client with these commands.'}

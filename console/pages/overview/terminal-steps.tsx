@@ -85,7 +85,8 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
       {tool === 'ketch' && (
         <p className="mt-3 text-muted">
           <code className="font-mono">ketch</code> comes with the broker: it is the file{' '}
-          <code className="font-mono">./ketch</code> in its folder. It asks for your password.
+          <code className="font-mono">./ketch</code> in its folder.
+          {access.apiUser !== null && ' It asks for your password.'}
         </p>
       )}
     </>
@@ -111,7 +112,11 @@ function Needs({ way: { access, needsCertificate } }: { readonly way: Way }) {
       {isSasl && (
         <li>
           The listener asks for a user and a password: a{' '}
-          <PageLink page="security" search={{ tab: 'credentials' }}>
+          <PageLink
+            page="security"
+            search={{ tab: 'credentials' }}
+            className="text-accent underline underline-offset-2"
+          >
             SASL credential
           </PageLink>
           {access.mechanism === null ? '.' : ` for ${access.mechanism}.`}
