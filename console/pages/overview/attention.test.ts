@@ -68,7 +68,12 @@ test('a lag grows if it never fell over five samples and rose', () => {
   assert.deepEqual(sentences({ lags: [lags('billing', [1, 2, 2, 3, 9])] }), [
     'Consumer group billing falls further behind: its lag has grown to 9 records.',
   ])
-  const quiet = [lags('a', [1, 2, 3, 2, 9]), lags('b', [4, 4, 4, 4, 4]), lags('c', [1, 2, 3, 4]), lags('d', [null, 1, 2, 3, 4])]
+  const quiet = [
+    lags('a', [1, 2, 3, 2, 9]),
+    lags('b', [4, 4, 4, 4, 4]),
+    lags('c', [1, 2, 3, 4]),
+    lags('d', [null, 1, 2, 3, 4]),
+  ]
   assert.deepEqual(sentences({ lags: quiet }), [])
 })
 

@@ -42,7 +42,10 @@ test('an hour is a grid of minutes, also when the steps of two brokers do not li
 })
 
 test('the failures of the range are counted from their rates', () => {
-  const all = [...steps(59, NOON - INTERVAL), sample(NOON, { brokerFailuresPerSecond: 2 / 15, lossyRecordsPerSecond: 1 })]
+  const all = [
+    ...steps(59, NOON - INTERVAL),
+    sample(NOON, { brokerFailuresPerSecond: 2 / 15, lossyRecordsPerSecond: 1 }),
+  ]
   const { failures, lossyRecords } = courseOf({ samples: all, intervalMs: INTERVAL }, '15m')
   assert.equal(failures, 2)
   assert.equal(lossyRecords, 15)
@@ -65,7 +68,10 @@ test('a short history says when it starts, and why', () => {
   assert.equal(said(125_000), 'History starts at 11:58: this broker restarted.')
   assert.equal(said(86_400_000), 'History starts at 11:58.')
   assert.equal(said(null), 'History starts at 11:58.')
-  assert.equal(said(86_400_000, { intervalMs: INTERVAL, retentionMs: 120_000 }), 'History starts at 11:58: the broker keeps 2 min.')
+  assert.equal(
+    said(86_400_000, { intervalMs: INTERVAL, retentionMs: 120_000 }),
+    'History starts at 11:58: the broker keeps 2 min.',
+  )
 })
 
 test('a whole history says nothing', () => {

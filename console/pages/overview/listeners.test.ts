@@ -15,7 +15,12 @@ test('the brokers of one listener are one way, with all their addresses', () => 
     listener({ brokerId: 2, host: 'two' }),
   ])
   assert.deepEqual(
-    ways.map(({ name, access: { bootstrap, security }, needsCertificate }) => [name, bootstrap, security, needsCertificate]),
+    ways.map(({ name, access: { bootstrap, security }, needsCertificate }) => [
+      name,
+      bootstrap,
+      security,
+      needsCertificate,
+    ]),
     [
       ['PLAINTEXT', 'one:9092,two:9092', 'PLAINTEXT', false],
       ['EXTERNAL', 'outside:9093', 'SSL', true],
