@@ -7,7 +7,15 @@ import { PageLink } from './address.tsx'
 import { useConnection } from './connection.ts'
 import { useSession } from './session.tsx'
 
-function Banner({ tone, name, children }: { readonly tone: 'warn' | 'danger'; readonly name: string; readonly children: ReactNode }) {
+function Banner({
+  tone,
+  name,
+  children,
+}: {
+  readonly tone: 'warn' | 'danger'
+  readonly name: string
+  readonly children: ReactNode
+}) {
   return (
     <div
       data-banner={name}
@@ -44,8 +52,11 @@ export function Banners() {
       )}
       {status?.passwordChangeRequired === true && (
         <Banner tone="warn" name="shipped-password">
-          You sign in with the password that Ketch ships. <PageLink page="password">Change it</PageLink>: until then
-          nobody can sign in from another machine.
+          You sign in with the password that Ketch ships.{' '}
+          <PageLink page="password" className="text-accent underline underline-offset-2">
+            Change it
+          </PageLink>
+          : until then nobody can sign in from another machine.
         </Banner>
       )}
     </>
