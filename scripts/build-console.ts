@@ -16,7 +16,7 @@ import { readCommandLine } from '../src/settings/sources.ts'
 import { builtFolder, consoleFolder, isConsoleBuilt, stampOfSources } from './console-build.mjs'
 import { installPackages, missingPackages } from './node24.mjs'
 
-/** Where the console is built. Only a complete build is moved to its place, so that a broker never reads half of one. */
+/** The console is built here. Only a complete build moves to its place, so that no broker reads half of one. */
 const FRESH = join(consoleFolder, '.dist')
 const REPLACED = join(consoleFolder, '.dist-replaced')
 
