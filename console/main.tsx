@@ -1,6 +1,23 @@
 // Starts the console in the page.
 
 import './style/base.css'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { queryClient } from './api/queries.ts'
+import { router } from './routes.tsx'
+import { followPreferences } from './shell/preferences.ts'
+import { SessionProvider } from './shell/session.tsx'
 
-createRoot(document.getElementById('console')!).render(<h1 className="text-page">Ketch</h1>)
+followPreferences()
+
+createRoot(document.getElementById('console')!).render(
+  <StrictMode>
+    <QueryClientProvider client={queryClient}>
+      <SessionProvider>
+        <RouterProvider router={router} />
+      </SessionProvider>
+    </QueryClientProvider>
+  </StrictMode>,
+)

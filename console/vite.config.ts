@@ -6,7 +6,7 @@ import { defineConfig } from 'vite'
 import { servedFiles } from './served-files.ts'
 
 /** The broker that `npm run dev` asks. */
-const BROKER = 'http://127.0.0.1:8080'
+const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -21,5 +21,5 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  server: { proxy: { '/api': BROKER, '/actuator': BROKER } },
+  server: { proxy: { '^/(api/v1|actuator)/': { target: BROKER, changeOrigin: false } } },
 })

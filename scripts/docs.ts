@@ -166,7 +166,7 @@ The APIs that ApiVersions advertises. The broker implements no other API: a requ
 
 ${table(['Key', 'API', 'Versions', 'Flexible (KIP-482)'], rows)}
 
-Brokers of one cluster ask each other over the same listener (decision 0046), also with an API of ours that ApiVersions does
+Brokers of one cluster ask each other over the same listener (decision 0046), also with APIs of ours that ApiVersions does
 not name and no client needs: ${betweenBrokers.map(({ name, key, versions: served }) => `${name} ${versions(served)} (key ${key})`).join(', ')}.
 `
 }

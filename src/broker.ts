@@ -5,6 +5,7 @@
 import { openBuild, readPackage } from './admin/build.ts'
 import { publishLag } from './admin/groups/lag-gauges.ts'
 import { createHealth, type HealthRooms } from './admin/health.ts'
+import { PeerMetrics } from './admin/peer-metrics.ts'
 import { RecordReaders } from './admin/records/readers.ts'
 import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
 import { openPolicies, type Policies } from './auth/clients/policies.ts'
@@ -39,11 +40,11 @@ import { openPeers, type PeersRooms } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
 import { type Logs, openLogs } from './log/logs.ts'
-import { idleSwitches } from './settings/capabilities.ts'
 import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
+import { idleSwitches } from './settings/switches.ts'
 import { openEmbeddedStore } from './store/embedded/embedded-store.ts'
 import type { Store } from './store/store.ts'
 import { type NameUnreadable, nameUnreadable } from './store/unreadable.ts'
@@ -574,7 +575,7 @@ async function handOver({ cluster, reassign, logger }: Made): Promise<void> {
 // ---- the HTTP side
 
 /** The rooms that exist only for HTTP; openHttp makes them. */
-type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders' | 'consoleFiles'
+type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders' | 'peerMetrics' | 'consoleFiles'
 
 /**
  * Loads the packages of the HTTP side. They take longer to load than the rest of a start, so tests of the Kafka side
@@ -606,6 +607,7 @@ async function openHttp(
     accounts,
     singleSignOn: await openSso(rooms, accounts),
     recordReaders: new RecordReaders(),
+    peerMetrics: new PeerMetrics(rooms),
     health: createHealth({
       ...rooms,
       certificates: () => [rooms.kafkaCertificate, certificate].flatMap(found => found?.state ?? []),

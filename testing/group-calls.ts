@@ -21,11 +21,11 @@ export async function append(wire: Wire, partition: number, values: readonly str
 }
 
 /** Commits offsets by partition for a group without members. The broker must be its coordinator. */
-export async function commit(wire: Wire, groupId: string, offsets: Readonly<Record<number, number>>) {
+export async function commit(wire: Wire, groupId: string, offsets: Readonly<Record<number, number>>, name = TOPIC) {
   const partitions = Object.entries(offsets).map(([partition, offset]) => {
     return { partitionIndex: Number(partition), committedOffset: offset, committedMetadata: 'note' }
   })
-  const asked = { groupId, memberId: '', topics: [{ name: TOPIC, partitions }] }
+  const asked = { groupId, memberId: '', topics: [{ name, partitions }] }
   const answer = await wire.send(offsetCommit, 8, asked)
   for (const { errorCode } of answer.topics[0]!.partitions) assert.equal(errorCode, 0)
 }

@@ -270,6 +270,8 @@ export const examples: readonly Example[] = [
   ['DescribeProducers', 0, { topics: [{ ...a, partitionIndexes: [0] }] }, 'row: READ TOPIC a'],
   ['DescribeQuorum', 0, { topics: [] }, 'request: DESCRIBE CLUSTER kafka-cluster'],
   ['DescribeDeliveries', 0, { groups: ['g'], readers: [] }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
+  ['DescribeBrokerMetrics', 0, { withHistory: true }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
+  ['DescribeTopicMetrics', 0, { names: ['a'], samples: 1 }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
   ['DescribeClientQuotas', 0, {}, 'request: DESCRIBE_CONFIGS CLUSTER kafka-cluster'],
   [
     'AlterClientQuotas',

@@ -28,6 +28,9 @@ export async function openSharedLinks(cleanUp: CleanUp, overrides: Partial<Value
   return {
     description: links.description,
     isCluster: links.isCluster,
+    get breaker() {
+      return links.breaker
+    },
     write: key => links.write(key),
     read: key => links.read(key),
     asked: (key, refusal) => links.asked(key, refusal),

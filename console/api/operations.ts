@@ -47,6 +47,7 @@ export const operations = {
   'read storage stats': { method: 'GET', path: '/api/v1/storage-stats', needs: 'viewer' },
   'read topic metrics': { method: 'GET', path: '/api/v1/metrics/topics', needs: 'viewer' },
   'reset offsets of group': { method: 'POST', path: '/api/v1/groups/:group/offsets/reset', needs: 'admin' },
+  'show capabilities': { method: 'GET', path: '/api/v1/capabilities', needs: 'viewer' },
   'show health in full': { method: 'GET', path: '/api/v1/health', needs: 'viewer' },
   'show lag of group': { method: 'GET', path: '/api/v1/groups/:group/lag', needs: 'viewer' },
   'show message': { method: 'GET', path: '/api/v1/topics/:topic/messages/:partition/:offset', needs: 'viewer' },

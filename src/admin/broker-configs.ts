@@ -13,7 +13,10 @@ import {
   UNKNOWN_SERVER_ERROR,
 } from '../protocol/errors.ts'
 import { describeConfigs as describeConfigsApi } from '../protocol/messages/describe-configs.ts'
+import { fullKey, type Key, keys } from '../settings/settings.ts'
+import { unitOf } from '../settings/units.ts'
 import { type ConfigRooms, describeConfigs } from './configs.ts'
+import { howWritten } from './effective-settings.ts'
 
 const VERSION = 4
 const BROKER = 4
@@ -35,7 +38,7 @@ export async function describeBrokerConfigs(
     const entries = describeConfigs(rooms, { type: 'broker', name })
     if (isRefusal(entries)) return entries
     return entries.map(({ name, value, source, isSensitive, documentation }) => {
-      return { name, value, isSet: source !== 'default', isSensitive, documentation }
+      return { name, value, isSet: source !== 'default', isSensitive, ...writtenAs(name), documentation }
     })
   }
   const { results } = await rooms.peers.ask(brokerId, describeConfigsApi, VERSION, {
@@ -46,6 +49,15 @@ export async function describeBrokerConfigs(
   if (result === undefined || result.errorCode !== NONE)
     return errorOf(result?.errorCode ?? UNKNOWN_SERVER_ERROR.code) ?? UNKNOWN_SERVER_ERROR
   return result.configs.map(({ name, value, configSource, isSensitive, documentation }) => {
-    return { name, value, isSet: configSource !== DEFAULT_CONFIG, isSensitive, documentation: documentation ?? '' }
+    const isSet = configSource !== DEFAULT_CONFIG
+    return { name, value, isSet, isSensitive, ...writtenAs(name), documentation: documentation ?? '' }
   })
+}
+
+const keyOf: ReadonlyMap<string, Key> = new Map(keys.map(key => [fullKey(key), key]))
+
+/** Returns how a value is written; by its name alone if it is one of Kafka's names, or of another version. */
+function writtenAs(name: string): Pick<BrokerConfig, 'unit' | 'choices'> {
+  const key = keyOf.get(name)
+  return key === undefined ? { unit: unitOf(name), choices: null } : howWritten(key)
 }

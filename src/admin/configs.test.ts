@@ -3,10 +3,11 @@ import { type TestContext, test } from 'node:test'
 import { openLogWorld } from '../../testing/sim/logs.ts'
 import { topicPattern } from '../../testing/topic-pattern.ts'
 import { isRefusal, type Refusal } from '../protocol/errors.ts'
+import { loadSettings } from '../settings/load.ts'
 import { settingsTable, type testSettings } from '../settings/settings.ts'
 import { inertTopicConfigs, topicConfigs } from '../settings/topic-configs.ts'
 import { createLogger } from '../telemetry/logger.ts'
-import { alterConfigs, describeConfigs, listConfigResources } from './configs.ts'
+import { alterConfigs, describeConfigs, describeTopicConfigs, listConfigResources } from './configs.ts'
 import type { ConfigChange, ConfigEdit, ConfigEntry, ConfigResourceType } from './contract.ts'
 
 const NODE = 4
@@ -63,6 +64,7 @@ test('each config of a topic shows the source of its value, and the values of th
     name: 'retention.ms',
     value: '1000',
     source: 'topic',
+    ...{ origin: null, pattern: null, unit: 'ms', choices: null, because: null },
     isReadOnly: false,
     isSensitive: false,
     type: 'long',
@@ -83,6 +85,54 @@ test('each config of a topic shows the source of its value, and the values of th
   const names = (describe('topic', 'orders') as readonly ConfigEntry[]).map(each => each.name)
   assert.deepEqual(names, [...names].sort())
   assert.equal(names.length, topicConfigs.length + inertTopicConfigs.length)
+})
+
+test('each config of a topic names the line of the settings that gives it, its unit, its words, and why it is idle', () => {
+  const file = `svc:
+  storage.local.compression.codec: zstd
+  topics:
+    - name: 'audit-*'
+      compression: gzip
+    - name: 'logs-*'
+      retention: 1h
+      segment-bytes: 1MB
+`
+  const settings = loadSettings({ argv: ['--config=svc.yaml'], env: {}, cwd: '/', readFile: () => Buffer.from(file) })
+  const shown = (name: string, topic: Partial<Parameters<typeof describeTopicConfigs>[0]> = {}) =>
+    new Map(
+      describeTopicConfigs({ name, partitions: 1, configs: {}, ...topic }, settings).map(entry => [entry.name, entry]),
+    )
+  const logs = shown('logs-eu')
+  const giver = (config: string, from = logs) => [from.get(config)!.origin, from.get(config)!.pattern]
+  assert.deepEqual(giver('retention.ms'), ['svc.topics[1].retention (name logs-*), svc.yaml:7:18', 'logs-*'])
+  const codec = 'storage.compression.type'
+  assert.deepEqual(giver(codec), ['svc.storage.local.compression.codec, svc.yaml:2:36', null])
+  assert.deepEqual(giver(codec, shown('audit-1')), [
+    'svc.topics[0].compression (name audit-*), svc.yaml:5:20',
+    'audit-*',
+  ])
+  // The topic is older than the settings, which would give it another codec today.
+  const older = shown('audit-1', { pinned: { [codec]: 'lz4' } })
+  assert.deepEqual([older.get(codec)!.value, ...giver(codec, older)], ['lz4', null, null])
+  assert.deepEqual(giver('retention.ms', shown('logs-eu', { configs: { 'retention.ms': '1' } })), [null, null])
+  for (const config of ['max.message.bytes', 'flush.ms']) assert.deepEqual(giver(config), [null, null], config)
+
+  const units = ['retention.ms', 'segment.bytes', 'flush.messages', 'min.insync.replicas', 'cleanup.policy']
+  assert.deepEqual(
+    units.map(config => logs.get(config)!.unit),
+    ['ms', 'bytes', 'records', null, null],
+  )
+  const choices = (config: string) => logs.get(config)!.choices
+  assert.deepEqual(choices('message.timestamp.type'), ['CreateTime', 'LogAppendTime'])
+  // The words that this version refuses are no choices.
+  assert.deepEqual([choices('cleanup.policy'), choices('remote.storage.enable')], [['delete'], ['false']])
+  assert.deepEqual([choices('retention.ms'), choices('preallocate')], [null, ['false']])
+  const idle = [...logs.values()].filter(({ because }) => because !== null).map(entry => entry.name)
+  assert.deepEqual(
+    idle.filter(config => topicConfigs.some(({ name }) => name === config)),
+    ['local.retention.bytes', 'local.retention.ms', 'min.insync.replicas', 'remote.storage.enable', 'segment.bytes'],
+  )
+  for (const { name } of inertTopicConfigs) assert.match(logs.get(name)!.because!, /takes only Kafka's default/)
 })
 
 test('overrides are set, deleted, and replaced as a whole', async t => {

@@ -36,6 +36,7 @@ import type {
   ConfigResourceType,
   ConfigSynonym,
   ConfigType,
+  TopicConfigEntry,
 } from './contract.ts'
 import { describeKafkaConfigs, type KafkaConfigRooms, settingBehind } from './kafka-configs.ts'
 import { levelObjection, listLoggers, setLevels } from './loggers.ts'
@@ -47,6 +48,8 @@ export interface ConfigRooms extends KafkaConfigRooms {
 
 /** The config that is fixed when a topic is created. */
 const PINNED = 'storage.compression.type'
+/** The setting that is its default. */
+const CODEC = 'storage.local.compression.codec'
 
 /** Returns all configs of the resource, sorted by name, or the reason why it has no configs. */
 export function describeConfigs(rooms: ConfigRooms, { type, name }: ConfigResource): readonly ConfigEntry[] | Refusal {
@@ -220,30 +223,56 @@ function editList(current: string, operation: 'append' | 'subtract', value: stri
 export function describeTopicConfigs(
   topic: NewTopic & { readonly pinned?: Topic['pinned'] },
   settings: Settings,
-): readonly ConfigEntry[] {
-  const pattern = matchPattern(settings, topic.name)
-  const entries = topicConfigs.map(({ name, type, fallback, doc, broker }) => {
+): readonly TopicConfigEntry[] {
+  const merged = matchPattern(settings, topic.name)
+  const entries = topicConfigs.map(({ name, type, unit, choices, idle: because, fallback, doc, broker }) => {
     const synonyms: ConfigSynonym[] = []
     const own = topic.configs[name]
     if (own !== undefined) synonyms.push({ name, value: own, source: 'topic' })
-    if (name === PINNED) synonyms.push(pinnedSynonym(topic, pattern, settings))
+    if (name === PINNED) synonyms.push(pinnedSynonym(topic, merged, settings))
     else {
-      const value = pattern.configs[name]
-      if (value !== undefined) synonyms.push({ name: pattern.keys[name]!, value, source: 'settings' })
+      const value = merged.configs[name]
+      if (value !== undefined) synonyms.push({ name: merged.fields[name]!.key, value, source: 'settings' })
       if (broker !== null) synonyms.push({ name: broker, value: fallback, source: 'default' })
     }
     const { value, source } = synonyms[0] ?? { value: fallback, source: 'default' as const }
-    return { name, value, source, isReadOnly: name === PINNED, isSensitive: false, type, synonyms, documentation: doc }
+    const { origin, pattern } = source === 'settings' ? giverOf(name, value, merged, settings) : NO_GIVER
+    return {
+      ...{ name, value, source, origin, pattern, unit, choices, type, synonyms, because },
+      ...{ isReadOnly: name === PINNED, isSensitive: false, documentation: doc },
+    }
   })
-  const inert = inertTopicConfigs.map(({ name, type, only, broker }) => {
+  const inert = inertTopicConfigs.map(({ name, type, only, unit, choices, broker }) => {
     const synonyms: ConfigSynonym[] = []
     if (topic.configs[name] !== undefined) synonyms.push({ name, value: only, source: 'topic' })
     if (broker !== null) synonyms.push({ name: broker, value: only, source: 'default' })
     const source = synonyms[0]?.source ?? 'default'
-    const documentation = "It has no effect here and takes only Kafka's default."
-    return { name, value: only, source, isReadOnly: false, isSensitive: false, type, synonyms, documentation }
+    return {
+      ...{ name, value: only, source, ...NO_GIVER, unit, choices, type, synonyms, because: INERT },
+      ...{ isReadOnly: false, isSensitive: false, documentation: INERT },
+    }
   })
   return [...entries, ...inert].sort(byName)
+}
+
+const INERT = "It has no effect here and takes only Kafka's default."
+
+type Giver = Pick<TopicConfigEntry, 'origin' | 'pattern'>
+
+const NO_GIVER: Giver = Object.freeze({ origin: null, pattern: null })
+
+/**
+ * Returns the pattern or the setting that gives this value. The codec of a topic was fixed when the topic was created;
+ * if the settings have changed since, none of them gives it.
+ */
+function giverOf(name: string, value: string | null, { configs, fields }: MergedPattern, settings: Settings): Giver {
+  const field = fields[name]
+  if (field !== undefined)
+    return configs[name] === value
+      ? { origin: `${field.key} (name ${field.pattern}), ${field.origin}`, pattern: field.pattern }
+      : NO_GIVER
+  const given = settings.get(CODEC) === value
+  return given ? { origin: `${fullKey(CODEC)}, ${settings.origin(CODEC)}`, pattern: null } : NO_GIVER
 }
 
 /**
@@ -256,12 +285,11 @@ function pinnedSynonym(
   pattern: MergedPattern,
   settings: Settings,
 ): ConfigSynonym {
-  const key = 'storage.local.compression.codec'
   const fixed = PINNED in configs ? undefined : pinned?.[PINNED]
-  const value = fixed ?? pattern.configs[PINNED] ?? settings.get(key)
-  const patternKey = pattern.keys[PINNED]
-  const isGiven = patternKey !== undefined || settings.isSet(key)
-  return { name: patternKey ?? fullKey(key), value, source: isGiven ? 'settings' : 'default' }
+  const value = fixed ?? pattern.configs[PINNED] ?? settings.get(CODEC)
+  const field = pattern.fields[PINNED]
+  const isGiven = field !== undefined || settings.isSet(CODEC)
+  return { name: field?.key ?? fullKey(CODEC), value, source: isGiven ? 'settings' : 'default' }
 }
 
 function byName(one: { readonly name: string }, other: { readonly name: string }): number {

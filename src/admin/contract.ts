@@ -40,10 +40,19 @@ export interface ConfigSynonym {
   readonly source: ConfigSource
 }
 
+type CommonFields = 'name' | 'value' | 'source' | 'type' | 'isReadOnly' | 'isSensitive' | 'documentation'
+
 /** `value` is null when it is not set, and always for secrets; `documentation` is one or two sentences for people. */
-export interface ConfigEntry extends Readonly<Omit<ShownConfig, 'default'>> {
+export interface ConfigEntry extends Readonly<Pick<ShownConfig, CommonFields>> {
   /** Every source that could give the value. The source that gives it comes first. */
   readonly synonyms: readonly ConfigSynonym[]
+}
+
+/** A config of a topic, with the fields that only the admin API shows. */
+export interface TopicConfigEntry
+  extends ConfigEntry,
+    Readonly<Pick<ShownConfig, 'origin' | 'pattern' | 'unit' | 'because'>> {
+  readonly choices: readonly string[] | null
 }
 
 /** The types of resources that have configs. */
@@ -76,7 +85,7 @@ export interface CreatedTopic {
   readonly partitions: number
   readonly replicationFactor: number
   /** Every config of the topic, by name. */
-  readonly configs: readonly ConfigEntry[]
+  readonly configs: readonly TopicConfigEntry[]
 }
 
 export interface NewPartitionsRequest {
@@ -164,6 +173,8 @@ export interface GroupPosition {
   readonly committed: CommittedPosition | null
   /** The offset after the last record that was delivered to that member; null while it is unknown. */
   readonly deliveredOffset: number | null
+  /** The first offset of the log; null while the log cannot be read. */
+  readonly startOffset: number | null
   /** The high watermark; null while the log cannot be read. */
   readonly endOffset: number | null
   /** Records that were neither delivered nor committed; null while that is unknown. */

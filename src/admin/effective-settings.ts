@@ -3,6 +3,7 @@
 import type { EffectiveSetting } from '../api/settings.ts'
 import type { Shape } from '../settings/settings.ts'
 import { fullKey, type Key, keys, type Settings, settingsTable } from '../settings/settings.ts'
+import { unitOf } from '../settings/units.ts'
 
 /** Returns all settings, sorted by key. */
 export function listSettings(settings: Settings): readonly EffectiveSetting[] {
@@ -24,9 +25,18 @@ function describeSetting(settings: Settings, key: Key): EffectiveSetting {
     isSecret,
     default: isSecret ? null : fallbackText,
     type: typeOf(shape),
+    ...howWritten(key),
     documentation: doc,
     notYet,
   }
+}
+
+/** Returns how the value of a setting is written. A duration or a size is written with its unit. */
+export function howWritten(key: Key): Pick<EffectiveSetting, 'unit' | 'choices'> {
+  const { shape } = settingsTable[key]
+  if (shape.kind === 'entries') return { unit: null, choices: null }
+  const { name, choices } = scalarOf(shape)
+  return { unit: name === 'integer' ? unitOf(key) : null, choices: choices === null ? null : [...choices] }
 }
 
 function typeOf(shape: Shape): string {

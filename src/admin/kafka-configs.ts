@@ -75,9 +75,9 @@ function ofTopics(
     settings: field === null ? [] : [ofPatterns(field)],
     documentation,
     value: ({ everyTopic }) => show(everyTopic.configs[config] ?? fallbackOf(config)),
-    synonyms({ everyTopic: { keys, configs } }) {
+    synonyms({ everyTopic: { fields, configs } }) {
       if (configs[config] === undefined) return []
-      return [{ name: keys[config]!, value: configs[config], source: 'settings' }]
+      return [{ name: fields[config]!.key, value: configs[config], source: 'settings' }]
     },
   }
 }

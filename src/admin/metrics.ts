@@ -1,10 +1,14 @@
 // Returns the selected metrics that the console and the tools show. They describe this broker only, except for the
-// numbers of topics and groups, which cover the cluster. For the whole cluster, add up the scrapes of all brokers.
+// numbers of topics and groups, which cover the cluster. cluster-metrics.ts adds up the brokers.
 
+import type { SilentBroker } from '../api/groups.ts'
 import type { MetricsSnapshotBody } from '../api/metrics.ts'
 import type { TopicMetricSort } from '../api/words.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
-import type { History, TopicRates, TopicSample } from '../telemetry/history.ts'
+import type { describeBrokerMetrics } from '../protocol/messages/describe-broker-metrics.ts'
+import { isInternalTopicName } from '../protocol/names.ts'
+import type { ResponseOf } from '../protocol/schema.ts'
+import type { History, HistoryQuery, HistorySample, TopicRates, TopicSample } from '../telemetry/history.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Percentiles } from '../telemetry/step-histogram.ts'
 import { type ClusterGroupRooms, listGroupsOfCluster } from './groups/cluster-groups.ts'
@@ -15,21 +19,23 @@ export interface MetricsRooms extends ClusterGroupRooms {
   readonly history: History
 }
 
-/** Counters begin at 0 when the broker starts. A percentile without a measurement is NaN. */
-export interface MetricsSnapshot extends Omit<MetricsSnapshotBody, 'brokerId' | 'requestLatencyMs'> {
-  readonly requestLatencyMs: Percentiles
-}
+/**
+ * The numbers that only the broker itself knows. Counters begin at 0 when the broker starts. A percentile without a
+ * measurement is NaN.
+ */
+export type BrokerMetrics = ResponseOf<typeof describeBrokerMetrics>['metrics']
 
-export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnapshot> {
-  const { metrics, history, catalogue } = rooms
-  const { groups } = await listGroupsOfCluster(rooms, { states: [], types: [] })
+/** Returns the numbers of this broker at this moment. */
+export function measureBroker({ metrics, history }: Pick<MetricsRooms, 'metrics' | 'history'>): BrokerMetrics {
+  // A process without a Kafka listener has no gauges of connections.
+  const orZero = (value: number) => value || 0
   let requests = 0
   for (const { count } of metrics.series('svc.broker.request')) requests += count
   return {
-    topicCount: catalogue.current().topics.size,
-    groupCount: groups.length,
-    activeConnections: metrics.read('svc.broker.connections', {}),
-    backpressureConnections: metrics.read('svc.broker.backpressure_connections', {}),
+    uptimeMs: Math.round(history.uptimeMs),
+    activeConnections: orZero(metrics.read('svc.broker.connections', {})),
+    backpressureConnections: orZero(metrics.read('svc.broker.backpressure_connections', {})),
+    pendingBytes: orZero(metrics.read('svc.broker.pending_bytes', {})),
     messages: metrics.total('svc.broker.produce.records'),
     bytes: metrics.total('svc.broker.produce.bytes'),
     messagesOut: metrics.total('svc.broker.fetch.records'),
@@ -38,9 +44,60 @@ export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnaps
     rebalances: metrics.total('svc.broker.rebalances'),
     brokerFailures: metrics.total('svc.broker.failures'),
     lossyRecords: metrics.total('svc.broker.lossy_records'),
+    requestsPerSecond: history.requestsPerSecond,
     requestLatencyMs: history.requestLatency(),
-    uptimeMs: history.uptimeMs,
+    cpuUsage: orZero(metrics.read('process.cpu.usage', {})),
+    memoryBytes: process.memoryUsage.rss(),
   }
+}
+
+/** A percentile without a measurement is NaN. */
+export interface MetricsSnapshot extends Omit<MetricsSnapshotBody, 'brokerId' | 'requestLatencyMs'> {
+  readonly requestLatencyMs: Percentiles
+}
+
+export async function snapshotMetrics(rooms: MetricsRooms): Promise<MetricsSnapshot> {
+  const { groups } = await listGroupsOfCluster(rooms, { states: [], types: [] })
+  const topicCount = rooms.catalogue.current().topics.size
+  return { topicCount, groupCount: groups.length, ...countersOf(measureBroker(rooms)), unavailableBrokers: [] }
+}
+
+/** The numbers that a snapshot shows. */
+export type Counters = Omit<MetricsSnapshot, 'topicCount' | 'groupCount' | 'unavailableBrokers'>
+
+export function countersOf(numbers: BrokerMetrics): Counters {
+  const { activeConnections, backpressureConnections, messages, bytes, messagesOut, bytesOut } = numbers
+  const { requests, rebalances, brokerFailures, lossyRecords, requestLatencyMs, uptimeMs } = numbers
+  return {
+    ...{ activeConnections, backpressureConnections, messages, bytes, messagesOut, bytesOut },
+    ...{ requests, rebalances, brokerFailures, lossyRecords, requestLatencyMs, uptimeMs },
+  }
+}
+
+/**
+ * An answer that stays the same until this broker completes a step or the topics change. An answer with numbers of
+ * other brokers also changes whenever `changes` does.
+ */
+export interface Stepwise<Answer> {
+  readonly changes: string
+  answer(): Answer | Promise<Answer>
+}
+
+/** The steps of one broker or of several together. */
+export interface HistoryOfBrokers {
+  readonly samples: readonly (HistorySample & {
+    /** How many brokers have the step. */
+    readonly brokers: number
+  })[]
+  readonly unavailableBrokers: readonly SilentBroker[]
+}
+
+export function readHistory(
+  { history }: Pick<MetricsRooms, 'history'>,
+  query: HistoryQuery,
+): Stepwise<HistoryOfBrokers> {
+  const read = () => history.samples(query).map(sample => ({ ...sample, brokers: 1 }))
+  return { changes: '', answer: () => ({ samples: read(), unavailableBrokers: [] }) }
 }
 
 /** The measures that topics can be sorted by. An unknown percentile sorts as 0. */
@@ -63,6 +120,8 @@ export interface TopicMetricsQuery {
   readonly q?: string | undefined
   /** Lets through only topics with these names. */
   readonly names?: readonly string[] | undefined
+  /** False leaves out names that begin with `__`; true by default. */
+  readonly hasInternal?: boolean
   readonly sort: TopicMetricSort
   readonly order: 'asc' | 'desc'
   /** The number of newest samples that the page has for each topic. */
@@ -79,29 +138,77 @@ export interface TopicMetricsPage {
   readonly total: number
   /** Each row is computed when it is read, because a page with all its samples is large. */
   readonly topics: Iterable<TopicMetrics>
+  readonly unavailableBrokers: readonly SilentBroker[]
 }
 
-/**
- * Returns a page of topics with their rates in the last step. Topics with equal values are in the order of their
- * names.
- */
+export type RatesOf = (topic: string) => TopicRates
+
+/** Returns a page of topics with their rates on this broker in the last step. */
 export function listTopicMetrics(
   { catalogue, history }: Pick<MetricsRooms, 'catalogue' | 'history'>,
-  { offset, limit, q = '', names, sort, order, samples }: TopicMetricsQuery,
-): TopicMetricsPage {
+  query: TopicMetricsQuery,
+): Stepwise<TopicMetricsPage> {
+  return {
+    changes: '',
+    answer() {
+      const { total, names } = findTopics(catalogue, history.topic, query)
+      const topics = rowsOf(names, history.topic, name => history.topicSamples(name, query.samples))
+      return { total, topics, unavailableBrokers: [] }
+    },
+  }
+}
+
+/** Returns the names on a page. Topics with equal values are in the order of their names. */
+export function findTopics(
+  catalogue: CatalogueKeeper,
+  ratesOf: RatesOf,
+  { offset, limit, q = '', names, hasInternal = true, sort, order }: TopicMetricsQuery,
+): { readonly total: number; readonly names: readonly string[] } {
   const { topics } = catalogue.current()
   const contained = q.toLowerCase()
   const among = names === undefined ? [...topics.keys()] : [...new Set(names)].filter(name => topics.has(name))
-  const found = among.filter(name => contained === '' || name.toLowerCase().includes(contained)).sort()
+  const found = among
+    .filter(name => contained === '' || name.toLowerCase().includes(contained))
+    .filter(name => hasInternal || !isInternalTopicName(name))
+    .sort()
   const sign = order === 'asc' ? 1 : -1
   const by = SORTS[sort]
   if (by !== null) {
-    const weights = new Map(found.map(name => [name, by(history.topic(name))]))
+    const weights = new Map(found.map(name => [name, by(ratesOf(name))]))
     found.sort((one, other) => sign * (weights.get(one)! - weights.get(other)!))
   } else if (order === 'desc') found.reverse()
-  function* page(): Generator<TopicMetrics> {
-    for (const name of found.slice(offset, offset + limit))
-      yield { name, ...history.topic(name), samples: samples === 0 ? [] : history.topicSamples(name, samples) }
-  }
-  return { total: found.length, topics: page() }
+  return { total: found.length, names: found.slice(offset, offset + limit) }
+}
+
+export function* rowsOf(
+  names: Iterable<string>,
+  ratesOf: RatesOf,
+  samplesOf: (topic: string) => readonly TopicSample[],
+): Generator<TopicMetrics> {
+  for (const name of names) yield { name, ...ratesOf(name), samples: samplesOf(name) }
+}
+
+/** Returns where the steps of this broker lie, for another broker that adds up their numbers. */
+export function stepsOf({ steps, nextStepMs, commonStep, intervalMs, isServed }: History) {
+  return { steps, nextStepMs, commonStep, intervalMs, isHistoryServed: isServed }
+}
+
+/**
+ * Returns the rows that another broker asks for: those of the named topics or, if names is null, of the topics with
+ * traffic in the last step. Without names the rows have no samples.
+ */
+export function listTopicsForPeer(
+  { catalogue, history }: Pick<MetricsRooms, 'catalogue' | 'history'>,
+  names: readonly string[] | null,
+  samples: number,
+): readonly TopicMetrics[] {
+  const { topics } = catalogue.current()
+  if (names === null) return [...rowsOf(topics.keys(), history.topic, () => [])].filter(hasTraffic)
+  const known = [...new Set(names)].filter(name => topics.has(name))
+  return [...rowsOf(known, history.topic, name => history.topicSamples(name, samples))]
+}
+
+function hasTraffic({ produce, fetch }: TopicRates): boolean {
+  // Records that are produced over HTTP are in no Kafka request.
+  return produce.recordsPerSecond > 0 || produce.requestsPerSecond > 0 || fetch.requestsPerSecond > 0
 }

@@ -1,13 +1,67 @@
-// Measures the space that partitions take in the store: the bytes of their batches, as their leaders count them, and
-// the store's own numbers of their streams.
+// Describes the store: its place, its room and how it copes, and the space that partitions take in it: the bytes of
+// their batches, as their leaders count them, and the store's own numbers of their streams. A store that does not
+// answer is described too, because an operator looks here when it does not.
 
-import type { StreamUsage } from '../api/storage.ts'
+import type { StoreState, StreamUsage } from '../api/storage.ts'
+import { within } from '../base/clock.ts'
 import { isRefusal } from '../protocol/errors.ts'
-import { type Store, streamId } from '../store/store.ts'
+import { redisTargets } from '../settings/redis-target.ts'
+import type { Settings } from '../settings/settings.ts'
+import { isStoreFailure, type Store, streamId } from '../store/store.ts'
+import type { History } from '../telemetry/history.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { boundsOf, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 
 export interface StorageRooms extends ReachRooms {
   readonly store: Store
+  readonly settings: Settings
+  readonly metrics: Metrics
+  readonly history: History
+}
+
+/** The time in ms that the store has to answer. */
+const ANSWER_MS = 2_000
+
+/** Resolves to the state of the store, even if the store does not answer. */
+export async function describeStore(rooms: StorageRooms): Promise<StoreState> {
+  const { store } = rooms
+  const space = await answerOf(rooms, store.space())
+  const known = (bytes: number | undefined) => (bytes === undefined || bytes < 0 ? null : bytes)
+  const { place = null, totalBytes, usableBytes } = typeof space === 'string' ? {} : space
+  return {
+    description: store.description,
+    place,
+    totalBytes: known(totalBytes),
+    usableBytes: known(usableBytes),
+    breaker: store.breaker,
+    pool: poolOf(rooms),
+    trouble: typeof space === 'string' ? space : null,
+  }
+}
+
+/** Resolves to the answer of the store, or to the reason why it gives none. */
+async function answerOf<T extends object>({ clock }: StorageRooms, asked: Promise<T>): Promise<T | string> {
+  const answered = asked.catch((error: unknown) => {
+    if (isStoreFailure(error)) return error.message
+    throw error
+  })
+  return await within(clock, ANSWER_MS, answered, () => `the store gave no answer within ${ANSWER_MS} ms`)
+}
+
+function poolOf({ metrics, history, settings }: StorageRooms): StoreState['pool'] {
+  const counts = new Map(
+    Array.from(metrics.series('svc.storage.local.pool.acquire'), ({ labels, count }) => [labels.result, count]),
+  )
+  if (counts.size === 0) return null
+  const { p50, p95, p99 } = history.poolWaits()
+  const known = (ms: number) => (Number.isNaN(ms) ? null : ms)
+  return {
+    size: redisTargets(settings).storage.pool.size,
+    pending: metrics.read('svc.storage.local.pool.pending', {}),
+    waitMs: { p50: known(p50), p95: known(p95), p99: known(p99) },
+    timeouts: counts.get('timeout') ?? 0,
+    errors: counts.get('error') ?? 0,
+  }
 }
 
 /** Returns every partition of the topics for which `isWanted` returns true. */
@@ -20,15 +74,18 @@ export async function measureSizes(rooms: StorageRooms, places: readonly Place[]
   return (await sizesOf(rooms, places)).map(size => (isRefusal(size) ? null : size))
 }
 
-/** Resolves to the usage of each partition, in order. Throws what the store throws. */
+/**
+ * Resolves to the usage of each partition, in order. The store's own numbers are null if the store does not answer.
+ */
 export async function measureStreams(rooms: StorageRooms, places: readonly Place[]): Promise<readonly StreamUsage[]> {
   const [sizes, bounds, usages] = await Promise.all([
     measureSizes(rooms, places),
     boundsOf(rooms, places),
-    rooms.store.usage(places.map(({ topic, partition }) => streamId(topic.id, partition))),
+    answerOf(rooms, rooms.store.usage(places.map(({ topic, partition }) => streamId(topic.id, partition)))),
   ])
   return places.map(({ topic, partition }, at) => {
     const ends = bounds[at]!
+    const usage = typeof usages === 'string' ? null : usages[at]
     return {
       topic: topic.name,
       partition,
@@ -36,8 +93,8 @@ export async function measureStreams(rooms: StorageRooms, places: readonly Place
       sizeBytes: sizes[at]!,
       startOffset: isRefusal(ends) ? null : ends.start,
       endOffset: isRefusal(ends) ? null : ends.end,
-      entries: usages[at]?.entries ?? null,
-      memoryBytes: usages[at]?.memoryBytes ?? null,
+      entries: usage?.entries ?? null,
+      memoryBytes: usage?.memoryBytes ?? null,
     }
   })
 }

@@ -6,11 +6,12 @@ import { RANKED_TOPIC_SORTS, type RankedTopicSort, type TopicSort } from '../api
 import { within } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { because, isRefusal, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
+import { isInternalTopicName } from '../protocol/names.ts'
 import type { Settings } from '../settings/settings.ts'
 import { fallbackOf } from '../settings/topic-configs.ts'
 import { isStoreFailure, type Store, streamId } from '../store/store.ts'
 import { describeTopicConfigs } from './configs.ts'
-import type { ConfigEntry } from './contract.ts'
+import type { TopicConfigEntry } from './contract.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 import { factorOf, replicasOf } from './replicas.ts'
 
@@ -20,6 +21,10 @@ const LOSSES_MS = 2_000
 export interface TopicListRequest {
   /** Only topics whose name contains this text, in any case; '' lets all through. */
   readonly q: string
+  /** Only these topics; undefined lets all through. */
+  readonly names?: readonly string[] | undefined
+  /** False leaves out names that begin with `__`; true by default. */
+  readonly hasInternal?: boolean
   readonly sort: TopicSort
   readonly order: 'asc' | 'desc'
   readonly offset: number
@@ -31,7 +36,7 @@ export async function listTopics(
   rooms: ReachRooms,
   request: TopicListRequest,
 ): Promise<{ readonly topics: TopicSummary[]; readonly total: number }> {
-  const found = searchTopics(rooms, request.q)
+  const found = searchTopics(rooms, request)
   const { sort, order, offset, limit } = request
   const page = <T>(all: readonly T[]) => all.slice(offset, offset + limit)
   const total = found.length
@@ -50,9 +55,10 @@ export function isRanked(sort: TopicSort): sort is RankedTopicSort {
 /** Resolves to one page of topic names. This costs little, because no partition is asked. */
 export async function listTopicNames(
   rooms: ReachRooms,
-  { q, sort, order, offset, limit }: TopicListRequest & { readonly sort: RankedTopicSort },
+  request: TopicListRequest & { readonly sort: RankedTopicSort },
 ): Promise<{ readonly topics: { readonly name: string }[]; readonly total: number }> {
-  const found = searchTopics(rooms, q)
+  const { sort, order, offset, limit } = request
+  const found = searchTopics(rooms, request)
   const topics = inOrder(found, sort, order)
   return { topics: topics.slice(offset, offset + limit).map(({ name }) => ({ name })), total: found.length }
 }
@@ -122,15 +128,27 @@ export async function describeConfigsOf(
 }
 
 /** Converts a config of a topic to its form in the API. */
-export function showConfig({ synonyms: _, ...entry }: ConfigEntry): ShownConfig {
-  return { ...entry, default: fallbackOf(entry.name) }
+export function showConfig({ synonyms: _, choices, ...entry }: TopicConfigEntry): ShownConfig {
+  return {
+    ...entry,
+    choices: choices === null ? null : [...choices],
+    default: fallbackOf(entry.name),
+    hasEffect: entry.because === null,
+  }
 }
 
-/** Returns the topics whose names contain the text, sorted by name. Every other sort order starts from this order. */
-function searchTopics({ catalogue }: ReachRooms, q: string): readonly Topic[] {
-  const wanted = q.toLowerCase()
+/** Returns the topics that the request lets through, sorted by name. Every other sort order starts from this order. */
+function searchTopics({ catalogue }: ReachRooms, { q, names, hasInternal = true }: TopicListRequest): readonly Topic[] {
+  const contained = q.toLowerCase()
+  const named = names === undefined ? null : new Set(names)
   const all = byName(catalogue.current().topics)
-  return wanted === '' ? all : all.filter(({ name }) => name.toLowerCase().includes(wanted))
+  if (contained === '' && named === null && hasInternal) return all
+  return all.filter(
+    ({ name }) =>
+      (named?.has(name) ?? true) &&
+      name.toLowerCase().includes(contained) &&
+      (hasInternal || !isInternalTopicName(name)),
+  )
 }
 
 /** To sort thousands of topics blocks all clients for milliseconds, so each catalogue is sorted only once. */

@@ -16,6 +16,9 @@ export const signedInShape = z
       description:
         'True if the user still has the shipped password. From another machine the user can only change the password.',
     }),
+    federated: z.boolean().meta({
+      description: 'True if single sign-on began the session. Such a user has no password here that could be changed.',
+    }),
   })
   .meta({ id: 'SignedIn' })
 

@@ -1,7 +1,29 @@
 // The API schemas of the brokers that are alive on the store.
 
 import { z } from 'zod'
+import { valueFields } from './config.ts'
+import { latencyShape } from './metrics.ts'
 import { integer } from './query.ts'
+
+/** The numbers that only the broker itself knows. Each is null if it does not answer. */
+const measuredShape = z.object({
+  uptimeMs: z.int().nullable().meta({ description: 'Milliseconds since the start of the broker.' }),
+  activeConnections: z.int().nullable(),
+  backpressureConnections: z.int().nullable().meta({
+    description: 'Connections that the broker does not read because answers are pending.',
+  }),
+  pendingBytes: z.int().nullable().meta({ description: 'Bytes pending on all connections.' }),
+  requestsPerSecond: z.number().nullable().meta({
+    description: 'The rate of the last step of the metrics history; 0 before the first step.',
+  }),
+  requestLatencyMs: latencyShape.nullable().meta({
+    description: 'The latency of requests in the last step and since then.',
+  }),
+  cpuUsage: z.number().nullable().meta({
+    description: 'CPU time of the process in the last 5 s, as a share of all cores of its machine: 0 to 1.',
+  }),
+  memoryBytes: z.int().nullable().meta({ description: 'Memory of the process in RAM (resident set size).' }),
+})
 
 export const brokerShape = z
   .object({
@@ -20,8 +42,14 @@ export const brokerShape = z
     isConfirmed: z.boolean().nullable().meta({
       description: 'True if the other brokers certainly know that this broker is alive; null if isSelf is false.',
     }),
+    ...measuredShape.shape,
+    silentReason: z.string().nullable().meta({
+      description: 'The reason why the broker did not answer within 2 s; null if it answered.',
+    }),
   })
   .meta({ id: 'Broker' })
+
+export type MeasuredBroker = z.infer<typeof measuredShape>
 
 export const brokerListShape = z.object({ brokers: z.array(brokerShape), partitions: z.int(), leaderless: z.int() })
 
@@ -33,6 +61,7 @@ export const brokerConfigShape = z
     value: z.string().nullable(),
     isSet: z.boolean(),
     isSensitive: z.boolean(),
+    ...valueFields,
     documentation: z.string(),
   })
   .meta({ id: 'BrokerConfig' })

@@ -8,6 +8,10 @@ import { timestampShape } from './time.ts'
 import { RESET_TARGETS } from './words.ts'
 
 const MAX_TOPICS = 1_000
+/** The most groups that a query may name. */
+export const MAX_GROUPS = 1_000
+/** The most topics that a row of the list names. It keeps a list of hundreds of groups small. */
+export const LISTED_TOPICS = 20
 const MAX_PARTITIONS = 100_000
 
 const offset = z.int()
@@ -44,6 +48,13 @@ export const listedGroupShape = groupShape
   .extend({
     members: z.int().nullable().meta({ description: 'Null when the coordinator does not answer.' }),
     lag: groupLagShape,
+    topics: z.array(z.string()).meta({
+      description: `The topics in which the group has a committed offset or a member owns a partition, sorted by name; the first ${LISTED_TOPICS} if there are more.`,
+    }),
+    topicCount: z.int().meta({ description: 'The number of these topics, listed or not.' }),
+    topicLag: groupLagShape
+      .nullable()
+      .meta({ description: 'The lag in the topic of the query alone; null if the query names no topic.' }),
   })
   .meta({ id: 'ListedGroup' })
 
@@ -56,8 +67,12 @@ const silentShape = z
 /** A broker that could not list the groups it coordinates, with a sentence for people. */
 export type SilentBroker = z.infer<typeof silentShape>
 
-export const groupListQuery = pagingQuery(['groupId', 'state', 'lag.totalLag']).extend({
+export const groupListQuery = pagingQuery(['groupId', 'state', 'lag.totalLag', 'topicLag.totalLag']).extend({
   state: z.string().max(1_000).default('').meta({ description: 'The wanted states, separated by commas.' }),
+  topic: topicName.optional().meta({
+    description:
+      'Only groups that have a committed offset in this topic, or a member that owns a partition of it. Sorting by `topicLag.totalLag` needs it.',
+  }),
 })
 
 export const groupListShape = z.object({
@@ -67,6 +82,11 @@ export const groupListShape = z.object({
 })
 
 export type GroupList = z.infer<typeof groupListShape>
+
+const startOffsetShape = offset.nullable().meta({
+  description:
+    'The first offset that the partition still has: retention and deletions took the records below it. Null while the partition does not answer.',
+})
 
 export const positionShape = z
   .object({
@@ -80,6 +100,7 @@ export const positionShape = z
       description:
         'The offset after the last delivered record; null while it is unknown. All brokers return the same value.',
     }),
+    startOffset: startOffsetShape,
     endOffset: offset.nullable(),
     lag: z.int().nullable(),
   })
@@ -136,6 +157,7 @@ const resetRowShape = z
     commitTimestamp: timestampShape.nullable(),
     metadata: z.string().nullable(),
     deliveredOffset: offset.nullable(),
+    startOffset: startOffsetShape,
     endOffset: offset.nullable(),
     newOffset: offset
       .nullable()

@@ -1,25 +1,45 @@
-// The API schemas of a broker's metrics, for the console and for programs.
+// The API schemas of the metrics of a broker or of the cluster, for the console and for programs.
 
 import { z } from 'zod'
-import { groupLagShape } from './groups.ts'
+import { groupLagShape, MAX_GROUPS } from './groups.ts'
 import { silentBrokerFields } from './problem.ts'
-import { integer } from './query.ts'
-import { ORDERS, TOPIC_METRIC_SORTS } from './words.ts'
+import { integer, internalQuery, LONGEST_NAMES } from './query.ts'
+import { METRIC_SCOPES, ORDERS, TOPIC_METRIC_SORTS } from './words.ts'
 
-const latencyShape = z
+export const latencyShape = z
   .object({ p50: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() })
   .meta({
     id: 'Latency',
     description:
-      'Milliseconds, with an error of at most 3.2 % (8 µs below half a millisecond); null if the broker measured nothing.',
+      'Milliseconds, with an error of at most 3.2 % (8 µs below half a millisecond); null if the broker measured nothing. With scope=cluster, the highest value of the brokers: the percentile of all their requests together is at most that.',
   })
 
-const stepShape = z.int().meta({ description: 'The end of the step, milliseconds since 1970.' })
+const stepShape = z.int().meta({
+  description:
+    'The end of the step, milliseconds since 1970. With scope=cluster, the nearest multiple of intervalMs: each broker has steps of its own.',
+})
+
+const scopeFields = {
+  scope: z.enum(METRIC_SCOPES).default('broker').meta({
+    description:
+      'broker: the numbers of the broker that answers. cluster: the sums over the living brokers. A broker that does not answer within 2 s is left out and named.',
+  }),
+}
+
+const unavailableFields = {
+  unavailableBrokers: z.array(z.object(silentBrokerFields)).meta({
+    description: 'With scope=cluster, the brokers whose numbers are missing; empty with scope=broker.',
+  }),
+}
+
+const answering = z.int().meta({ description: 'The broker that answers.' })
+
+export const metricsSnapshotQuery = z.object(scopeFields)
 
 export const metricsSnapshotShape = z
   .object({
-    brokerId: z.int(),
-    topicCount: z.int(),
+    brokerId: answering,
+    topicCount: z.int().meta({ description: 'The number of topics in the whole cluster.' }),
     groupCount: z
       .int()
       .meta({ description: 'The number of groups in the whole cluster, as far as its brokers answer.' }),
@@ -34,7 +54,8 @@ export const metricsSnapshotShape = z
     brokerFailures: z.int(),
     lossyRecords: z.int(),
     requestLatencyMs: latencyShape,
-    uptimeMs: z.int(),
+    uptimeMs: z.int().meta({ description: 'With scope=cluster, the longest of the brokers.' }),
+    ...unavailableFields,
   })
   .meta({ id: 'MetricsSnapshot' })
 
@@ -81,6 +102,10 @@ const sampleShape = z
     backpressureConnections: z.number(),
     requestLatencyMs: latencyShape,
     produceLatencyMs: latencyShape,
+    brokers: z.int().meta({
+      description:
+        'The number of brokers whose step is in these numbers. A sample that combines steps has the smallest number of them.',
+    }),
   })
   .meta({ id: 'MetricsSample' })
 
@@ -97,8 +122,6 @@ const consumerLagShape = z
   })
   .meta({ id: 'ConsumerLag' })
 
-const LONGEST_NAMES = 24 * 1024
-
 const samplesQuery = z
   .string()
   .regex(/^(true|false|[0-9]{1,6})$/, 'takes true, false or a number of samples')
@@ -111,17 +134,20 @@ export const topicMetricsQuery = z.object({
   limit: integer(1, 1000).default(100),
   q: z.string().max(249).optional().meta({ description: 'Part of the name.' }),
   names: z.string().max(LONGEST_NAMES).optional().meta({ description: 'Only these topics, separated by commas.' }),
+  internal: internalQuery,
   sort: z.enum(TOPIC_METRIC_SORTS).default('name'),
   order: z.enum(ORDERS).optional().meta({ description: 'By default asc for the name, and desc for a number.' }),
   samples: samplesQuery.default('true'),
+  ...scopeFields,
 })
 
 export const topicMetricsPageShape = z.object({
-  brokerId: z.int(),
+  brokerId: answering,
   intervalMs: z.number(),
   offset: z.int(),
   limit: z.int(),
   total: z.int(),
+  ...unavailableFields,
   topics: z.array(topicMetricsShape),
 })
 
@@ -131,17 +157,30 @@ export const metricsHistoryQuery = z.object({
     description:
       'Milliseconds. Combines the steps of this time: the mean of rates, the highest percentiles, the last value of gauges.',
   }),
+  ...scopeFields,
 })
 
 export const metricsHistoryShape = z.object({
-  brokerId: z.int(),
+  brokerId: answering,
   enabled: z.boolean(),
   intervalMs: z.number(),
   retentionMs: z.number(),
-  samples: z.array(sampleShape),
+  samples: z.array(sampleShape).meta({
+    description: 'With scope=cluster, they end with the newest step that every answering broker has completed.',
+  }),
+  ...unavailableFields,
 })
 
-export const consumerLagQuery = z.object({ samples: samplesQuery.optional() })
+export const consumerLagQuery = z.object({
+  samples: samplesQuery.optional(),
+  groups: z
+    .union([z.string(), z.array(z.string()).max(MAX_GROUPS)], `takes the id of a group, at most ${MAX_GROUPS} times`)
+    .optional()
+    .meta({
+      description:
+        'Only this group. Repeat the parameter for each group: a group id may contain a comma. Ids that no group has are left out.',
+    }),
+})
 
 export const consumerLagsShape = z.object({
   groups: z.array(consumerLagShape),

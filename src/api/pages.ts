@@ -145,7 +145,6 @@ export const pages = {
     shortcut: 'e',
     search: {
       tab: choice(SECURITY_TABS),
-      by: choice(['principal', 'resource']),
       q: text(),
       sort: text(),
       order: choice(ORDERS),

@@ -1,6 +1,7 @@
 // The API schemas of the settings of one broker.
 
 import { z } from 'zod'
+import { valueFields } from './config.ts'
 import { pagingQuery } from './paging.ts'
 
 export const settingShape = z
@@ -15,6 +16,7 @@ export const settingShape = z
     isSecret: z.boolean(),
     default: z.string().nullable().meta({ description: 'The default, written in the same way.' }),
     type: z.string(),
+    ...valueFields,
     documentation: z.string(),
     notYet: z.string().nullable().meta({
       description:

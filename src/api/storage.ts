@@ -1,7 +1,9 @@
 // The API schemas of the store: its place, and the space that each partition takes.
 
 import { z } from 'zod'
+import { latencyShape } from './metrics.ts'
 import { pagingQuery } from './paging.ts'
+import { BREAKER_STATES } from './words.ts'
 
 export const streamShape = z
   .object({
@@ -24,13 +26,39 @@ export type StreamUsage = z.infer<typeof streamShape>
 
 export const storageQuery = pagingQuery(['topic', 'sizeBytes'])
 
-export const storageShape = z.object({
-  store: z.object({
+const poolShape = z
+  .object({
+    size: z.int().meta({ description: 'The number of appends that may run at one time.' }),
+    pending: z.int().meta({ description: 'The number of appends that wait for a connection.' }),
+    waitMs: latencyShape.meta({ description: 'The waits of the last step of the history and of the current one.' }),
+    timeouts: z.int().meta({ description: 'Waits since the broker started that got no connection in time.' }),
+    errors: z.int().meta({ description: 'Waits since the broker started that failed for another reason.' }),
+  })
+  .meta({ id: 'StorePool' })
+
+const storeShape = z
+  .object({
     description: z.string(),
-    place: z.string(),
-    totalBytes: z.int().nullable().meta({ description: 'Null if the place has no fixed size.' }),
+    place: z.string().nullable().meta({ description: 'Null while the store does not answer.' }),
+    totalBytes: z
+      .int()
+      .nullable()
+      .meta({ description: 'Null if the place has no fixed size, and while the store does not answer.' }),
     usableBytes: z.int().nullable(),
-  }),
+    breaker: z.enum(BREAKER_STATES).meta({
+      description:
+        'The state of the circuit breaker; of several the one that lets the least pass. disabled: none is used.',
+    }),
+    pool: poolShape.nullable().meta({ description: 'The connections to Redis; null on the embedded store.' }),
+    trouble: z.string().nullable().meta({ description: 'Why the store does not answer; null if it does.' }),
+  })
+  .meta({ id: 'StoreState' })
+
+/** The store as a whole: its place, its room, and how it copes. */
+export type StoreState = z.infer<typeof storeShape>
+
+export const storageShape = z.object({
+  store: storeShape,
   streams: z.array(streamShape),
   total: z.int(),
 })

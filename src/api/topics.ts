@@ -1,8 +1,9 @@
 // The API schemas of topics, their partitions and their configs.
 
 import { z } from 'zod'
+import { valueFields } from './config.ts'
 import { troubleShape } from './problem.ts'
-import { integer } from './query.ts'
+import { integer, internalQuery, LONGEST_NAMES } from './query.ts'
 import { timeShape } from './time.ts'
 import { ORDERS, RANKED_TOPIC_SORTS, TOPIC_SORTS } from './words.ts'
 
@@ -67,6 +68,12 @@ const MAX_TOPIC_LIMIT = 1_000
 
 export const topicListQuery = z.object({
   q: z.string().default('').meta({ description: 'A part of the name.' }),
+  names: z
+    .string()
+    .max(LONGEST_NAMES)
+    .optional()
+    .meta({ description: 'Only these topics, separated by commas. Names that no topic has are left out.' }),
+  internal: internalQuery,
   sort: z
     .enum(TOPIC_SORTS)
     .default('name')
@@ -94,11 +101,21 @@ export const configEntryShape = z
     name: z.string(),
     value: z.string().nullable(),
     source: z.enum(['topic', 'settings', 'default', 'logger']).meta({ description: 'Where the value comes from.' }),
+    origin: z.string().nullable().meta({
+      description:
+        'The setting that gives the value and the place where it is written: `svc.topics[0].retention (name logs-*), svc.yaml:12:5`. Null if no setting gives it.',
+    }),
+    pattern: z.string().nullable().meta({
+      description: 'The name of the topic pattern that gives the value, such as `logs-*`; null if none does.',
+    }),
+    ...valueFields,
     type: z.enum(['boolean', 'double', 'int', 'list', 'long', 'password', 'string']),
     default: z.string().meta({ description: 'The value if neither the topic nor a setting gives one.' }),
     isReadOnly: z.boolean(),
     isSensitive: z.boolean(),
     documentation: z.string(),
+    hasEffect: z.boolean(),
+    because: z.string().nullable().meta({ description: 'The reason why it has no effect; null if it has one.' }),
   })
   .meta({ id: 'ConfigEntry' })
 

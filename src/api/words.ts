@@ -38,6 +38,9 @@ export type TopicSort = (typeof TOPIC_SORTS)[number]
 export const RANKED_TOPIC_SORTS = Object.freeze(['name', 'partitions', 'createdAt'] as const satisfies TopicSort[])
 export type RankedTopicSort = (typeof RANKED_TOPIC_SORTS)[number]
 
+/** Whose metrics an answer has: those of the broker that answers, or the sums over the living brokers. */
+export const METRIC_SCOPES = Object.freeze(['broker', 'cluster'] as const)
+
 export const TOPIC_METRIC_SORTS = Object.freeze([
   'name',
   'produce.recordsPerSecond',
@@ -64,3 +67,28 @@ export const EDGES = Object.freeze(['earliest', 'latest'] as const)
  * says.
  */
 export const RESET_TARGETS = Object.freeze(['clear', 'earliest', 'latest', 'offset', 'timestamp'] as const)
+
+/** The capabilities that a broker of some version can have. settings/capabilities.ts says which this version has. */
+export const CAPABILITIES = Object.freeze([
+  'tls',
+  'sasl',
+  'acls',
+  'export',
+  'schema-registry',
+  'remote-tier',
+  'compaction',
+  'mcp',
+] as const)
+
+export const CAPABILITY_STATES = Object.freeze(['on', 'off', 'absent'] as const)
+export const STORE_ENGINES = Object.freeze(['embedded', 'redis', 'redis-cluster'] as const)
+
+/** The values of a Kafka client's security.protocol. */
+export const SECURITY_PROTOCOLS = Object.freeze(['PLAINTEXT', 'SSL', 'SASL_PLAINTEXT', 'SASL_SSL'] as const)
+export type SecurityProtocol = (typeof SECURITY_PROTOCOLS)[number]
+
+/** The units of configs and settings whose value is a bare number. */
+export const UNITS = Object.freeze(['ms', 'minutes', 'hours', 'bytes', 'records'] as const)
+
+/** The states of the circuit breaker between a broker and its store. */
+export const BREAKER_STATES = Object.freeze(['disabled', 'closed', 'half-open', 'open'] as const)

@@ -115,6 +115,7 @@ interface Headed {
 
 interface Schema {
   readonly $ref?: string
+  readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
   readonly items?: Schema
 }
@@ -131,8 +132,11 @@ test('a sort key of a list has the name of the member that it sorts by', () => {
     paths: Readonly<Record<string, { readonly get?: Listing }>>
     components: { readonly schemas: Readonly<Record<string, Schema>> }
   }
-  const resolve = (schema: Schema | undefined): Schema | undefined =>
-    schema?.$ref === undefined ? schema : components.schemas[schema.$ref.split('/').at(-1)!]
+  const resolve = (schema: Schema | undefined): Schema | undefined => {
+    // A member that may be null is one of its shape and null.
+    const $ref = schema?.$ref ?? schema?.anyOf?.[0]?.$ref
+    return $ref === undefined ? schema : components.schemas[$ref.split('/').at(-1)!]
+  }
   const sorted: string[] = []
   for (const [path, { get }] of Object.entries(paths)) {
     const sorts = get?.parameters?.find(({ name }) => name === 'sort')?.schema.enum

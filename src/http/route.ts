@@ -6,6 +6,7 @@
 import type { z } from 'zod'
 import type { Build } from '../admin/build.ts'
 import type { Health } from '../admin/health.ts'
+import type { PeerMetrics } from '../admin/peer-metrics.ts'
 import type { RecordReaders } from '../admin/records/readers.ts'
 import type { AclKeeper } from '../auth/clients/acl-keeper.ts'
 import type { Accounts } from '../auth/console/accounts.ts'
@@ -48,6 +49,7 @@ export interface HttpRooms {
   /** The other brokers. */
   readonly peers: Peers
   readonly recordReaders: RecordReaders
+  readonly peerMetrics: PeerMetrics
   /** This broker's node id. */
   readonly nodeId: number
   readonly settings: Settings

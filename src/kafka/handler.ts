@@ -19,6 +19,7 @@ import type { Refusal } from '../protocol/errors.ts'
 import type { Api, RequestOf, ResponseInput } from '../protocol/schema.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
+import type { History } from '../telemetry/history.ts'
 import type { Logger, RequestScope } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Audited } from './audit.ts'
@@ -83,6 +84,7 @@ export interface Rooms {
   readonly nodeId: number
   readonly settings: Settings
   readonly metrics: Metrics
+  readonly history: History
   readonly logger: Logger
   readonly clock: Clock
   readonly random: Random

@@ -1,5 +1,5 @@
 // Checks of settings that are well formed but contradict each other. Each check returns the sentence that ends
-// startup, or null. The sentence names every key involved, with value and origin; secrets are masked. capabilities.ts
+// startup, or null. The sentence names every key involved, with value and origin; secrets are masked. switches.ts
 // runs afterwards and checks whether this version supports the settings.
 
 import {

@@ -14,6 +14,8 @@ export interface Scalar<T> {
    * bounds.
    */
   readonly limits: string
+  /** The words that it takes; null if it takes other values too. */
+  readonly choices: readonly string[] | null
   readonly parse: (text: string) => T | undefined
   /** Returns the part of the text that a message or a page may show; the mask for a secret. */
   readonly show: (text: string) => string
@@ -34,6 +36,7 @@ function printable(text: string): string {
 
 interface Extras {
   readonly limits?: string
+  readonly choices?: readonly string[]
   readonly show?: (text: string) => string
 }
 
@@ -43,8 +46,8 @@ function scalar<T>(
   parse: (text: string) => T | undefined,
   extras: Extras = {},
 ): Scalar<T> {
-  const { limits = '', show = printable } = extras
-  return Object.freeze({ name, takes: limits === '' ? takes : `${takes}, ${limits}`, limits, parse, show })
+  const { limits = '', choices = null, show = printable } = extras
+  return Object.freeze({ name, takes: limits === '' ? takes : `${takes}, ${limits}`, limits, choices, parse, show })
 }
 
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -151,12 +154,13 @@ export function port(): Scalar<number> {
 }
 
 export function boolean(): Scalar<boolean> {
-  return scalar('boolean', 'true or false', text => (text === 'true' ? true : text === 'false' ? false : undefined))
+  const parse = (text: string) => (text === 'true' ? true : text === 'false' ? false : undefined)
+  return scalar('boolean', 'true or false', parse, { choices: ['true', 'false'] })
 }
 
 export function oneOf<const T extends string>(...words: readonly T[]): Scalar<T> {
   return Object.freeze({
-    ...scalar('enum', `one of ${words.join(', ')}`, text => words.find(word => word === text)),
+    ...scalar('enum', `one of ${words.join(', ')}`, text => words.find(word => word === text), { choices: words }),
     limits: words.join(', '),
   })
 }
@@ -276,5 +280,6 @@ export function glob(): Scalar<string> {
 /** A level name in any case. */
 export function level(): Scalar<'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'OFF'> {
   const words = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR', 'OFF'] as const
-  return scalar('level', `one of ${words.join(', ')}`, text => words.find(word => word === text.toUpperCase()))
+  const parse = (text: string) => words.find(word => word === text.toUpperCase())
+  return scalar('level', `one of ${words.join(', ')}`, parse, { choices: words })
 }

@@ -4,7 +4,6 @@
 // a value that could be a secret.
 
 import { resolve } from 'node:path'
-import { checkCapabilities } from './capabilities.ts'
 import { checkConsistency } from './consistency.ts'
 import { hasTlsListener, isLoopback, kafkaEndpoints, usesSasl, usesTls } from './endpoints.ts'
 import { chooseEngine, redisKey } from './engine.ts'
@@ -30,6 +29,7 @@ import {
   readEnvironment,
   readYaml,
 } from './sources.ts'
+import { checkSwitches } from './switches.ts'
 
 export interface SettingsSources {
   /** The arguments after the program's name. --help and --version are handled by the caller and ignored here. */
@@ -50,7 +50,7 @@ export function loadSettings(sources: SettingsSources): Settings {
   const layers = [bind(file.entries), bind(readEnvironment(sources.env)), bind(commandLine.entries)]
   const { given, overrides } = merge(layers)
   const settings = makeSettings(given, { warnings: [], overrides, file: file.path })
-  const wrong = checkConsistency(settings) ?? checkCapabilities(settings)
+  const wrong = checkConsistency(settings) ?? checkSwitches(settings)
   if (wrong !== null) throw new SettingsError(wrong)
   return makeSettings(given, { warnings: findWarnings(settings), overrides, file: file.path })
 }

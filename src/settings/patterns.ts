@@ -4,6 +4,16 @@
 import { parseGlob } from './glob.ts'
 import { fieldName, fullKey, type Settings, type TopicPattern } from './settings.ts'
 
+/** The field of a pattern that gives a topic config its value. */
+export interface PatternField {
+  /** `svc.topics[2].retention` */
+  readonly key: string
+  /** The name of the pattern: a glob. */
+  readonly pattern: string
+  /** The place where the field is written, as Settings.origin tells it. */
+  readonly origin: string
+}
+
 /** The merged fields of all matching patterns. */
 export interface MergedPattern {
   /** False if no pattern matches, or no matching pattern sets it. */
@@ -12,8 +22,8 @@ export interface MergedPattern {
   readonly partitions: number | null
   /** Topic configs that the patterns set, by their Kafka names, as text. */
   readonly configs: Readonly<Record<string, string>>
-  /** For each of these configs the setting that gave its value: `svc.topics[2].retention`. */
-  readonly keys: Readonly<Record<string, string>>
+  /** For each of these configs the field that gave its value. */
+  readonly fields: Readonly<Record<string, PatternField>>
 }
 
 type ConfigField = Exclude<keyof TopicPattern, 'name' | 'autoCreate' | 'partitions'>
@@ -53,13 +63,18 @@ export function matchEveryTopic(settings: Settings): MergedPattern {
 function merge(settings: Settings, isMatching: (glob: string) => boolean): MergedPattern {
   const matching = [...settings.get('topics').entries()].filter(([, { name }]) => isMatching(name))
   const configs: Record<string, string> = {}
-  const keys: Record<string, string> = {}
+  const fields: Record<string, PatternField> = {}
   for (const [at, pattern] of matching) {
     for (const [field, config] of Object.entries(patternConfigs)) {
       const value = pattern[field as ConfigField]
       if (value === null || config in configs) continue
       configs[config] = String(value)
-      keys[config] = `${fullKey('topics')}[${at}].${fieldName(field)}`
+      const part = `[${at}].${fieldName(field)}`
+      fields[config] = {
+        key: `${fullKey('topics')}${part}`,
+        pattern: pattern.name,
+        origin: settings.origin('topics', part),
+      }
     }
   }
   const patterns = matching.map(([, pattern]) => pattern)
@@ -67,6 +82,6 @@ function merge(settings: Settings, isMatching: (glob: string) => boolean): Merge
     autoCreate: patterns.find(pattern => pattern.autoCreate !== null)?.autoCreate ?? false,
     partitions: patterns.find(pattern => pattern.partitions !== null)?.partitions ?? null,
     configs: Object.freeze(configs),
-    keys: Object.freeze(keys),
+    fields: Object.freeze(fields),
   })
 }

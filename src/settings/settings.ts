@@ -1,10 +1,11 @@
 // The table of all settings. Environment names, file keys, command-line options, startup validation, `ketch --help`
 // and docs/reference/settings.md are derived from it; to add a setting, add a row. Keys omit the `svc.` that the file
 // and the command line put before them; the few keys of other families (server, logging, management) are complete.
-// grammar.ts parses the values, consistency.ts checks which values go together, and capabilities.ts refuses switches
-// that this version does not support yet.
+// grammar.ts parses the values, consistency.ts checks which values go together, and switches.ts refuses switches that
+// this version does not support yet.
 
 import { availableParallelism } from 'node:os'
+import { type CapabilityId, capabilities } from './capabilities.ts'
 import type { Scalar } from './grammar.ts'
 import * as grammar from './grammar.ts'
 
@@ -114,10 +115,14 @@ const {
 } = grammar
 
 const OURS = { ours: true } as const
-const CONSOLE = { notYet: 'the web console' } as const
-const REGISTRY = { notYet: 'the schema registry' } as const
-const REMOTE = { notYet: 'the remote tier' } as const
-const MCP = { notYet: 'the MCP endpoint' } as const
+const REGISTRY = waitsFor('schema-registry')
+const REMOTE = waitsFor('remote-tier')
+const MCP = waitsFor('mcp')
+
+function waitsFor(id: CapabilityId): Pick<Marks, 'notYet'> {
+  const { name, isHere } = capabilities[id]
+  return isHere ? {} : { notYet: name }
+}
 
 const general = {
   'max-partitions-per-topic': row(
@@ -636,7 +641,7 @@ const sasl = {
 const endpoints = {
   'mcp.enabled': row(boolean(), 'false', 'Serve the MCP endpoint for agents.', MCP),
   'mcp.token': optional(secret(), 'Bearer token that MCP clients present while admin security is enabled.', MCP),
-  'ui.enabled': row(boolean(), 'true', 'Serve the web console.', CONSOLE),
+  'ui.enabled': row(boolean(), 'true', 'Serve the web console.'),
 }
 
 const redis = {

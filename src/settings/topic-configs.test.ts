@@ -27,10 +27,10 @@ test('patterns merge field by field, top to bottom, the first that sets a field 
     autoCreate: true,
     partitions: 6,
     configs: { 'retention.ms': '1000', 'segment.bytes': '2097152', 'max.message.bytes': '5' },
-    keys: {
-      'retention.ms': 'svc.topics[0].retention',
-      'segment.bytes': 'svc.topics[2].segment-bytes',
-      'max.message.bytes': 'svc.topics[3].max-message-bytes',
+    fields: {
+      'retention.ms': { key: 'svc.topics[0].retention', pattern: 'orders.*', origin: 'test' },
+      'segment.bytes': { key: 'svc.topics[2].segment-bytes', pattern: '*.eu', origin: 'test' },
+      'max.message.bytes': { key: 'svc.topics[3].max-message-bytes', pattern: '*', origin: 'test' },
     },
   })
   assert.deepEqual(matchPattern(settings, 'orders.us').autoCreate, false)
@@ -46,12 +46,14 @@ test('false and 0 are set values, so lower patterns do not apply', () => {
     autoCreate: false,
     partitions: null,
     configs: { 'offset.sequence.bits': '0' },
-    keys: { 'offset.sequence.bits': 'svc.topics[0].offset-sequence-bits' },
+    fields: {
+      'offset.sequence.bits': { key: 'svc.topics[0].offset-sequence-bits', pattern: 'a', origin: 'test' },
+    },
   })
 })
 
 test('without a matching pattern nothing is auto-created', () => {
-  const nothing = { autoCreate: false, partitions: null, configs: {}, keys: {} }
+  const nothing = { autoCreate: false, partitions: null, configs: {}, fields: {} }
   assert.deepEqual(matchPattern(withPatterns(), 'a'), nothing)
   assert.deepEqual(matchPattern(withPatterns({ name: 'b', autoCreate: true, partitions: 2 }), 'a'), nothing)
 })
@@ -74,9 +76,9 @@ test('every field of a pattern becomes a config that the table takes', () => {
     maxMessageBytes: 0,
     messageTimestampType: 'LogAppendTime',
   }
-  const { configs, keys } = matchPattern(withPatterns(full), 'a')
-  assert.deepEqual(Object.keys(keys), Object.keys(configs))
-  assert.equal(keys['local.retention.bytes'], 'svc.topics[0].local-retention-bytes')
+  const { configs, fields } = matchPattern(withPatterns(full), 'a')
+  assert.deepEqual(Object.keys(fields), Object.keys(configs))
+  assert.equal(fields['local.retention.bytes']?.key, 'svc.topics[0].local-retention-bytes')
   assert.equal(Object.keys(configs).length, 12)
   for (const [name, value] of Object.entries(configs)) assert.equal(checkTopicConfig(name, value), null)
 })

@@ -4,8 +4,10 @@
 // is accepted, so that no client is promised an effect that does not happen. Any other name is refused.
 
 import { cut } from '../base/cut.ts'
+import { absenceOf, type CapabilityId } from './capabilities.ts'
 import type { MergedPattern } from './patterns.ts'
 import type { Settings } from './settings.ts'
+import { type Unit, unitOf } from './units.ts'
 
 const LONG_MAX = '9223372036854775807'
 const INT_MAX = 2 ** 31 - 1
@@ -25,6 +27,10 @@ interface Config<T> {
   /** Returns the value; undefined if the text is not valid. */
   readonly parse: (text: string) => T | undefined
   readonly takes: string
+  /** The words of its grammar; null if it takes other values too. */
+  readonly words: readonly string[] | null
+  /** The reason why it has no effect, as a sentence; null if it has one. */
+  readonly idle: string | null
   /** Returns the reason why this version does not take a well-formed value; null if it takes it. */
   readonly refuse: (value: T) => string | null
 }
@@ -32,12 +38,19 @@ interface Config<T> {
 interface Extras<T> {
   readonly ours?: boolean
   readonly broker?: string
+  readonly idle?: string | null
   readonly refuse?: (value: T) => string | null
 }
 
-function config<T>(type: TopicConfigType, takes: string, parse: (text: string) => T | undefined) {
+function config<T>(
+  type: TopicConfigType,
+  takes: string,
+  parse: (text: string) => T | undefined,
+  words: readonly string[] | null = null,
+) {
+  const common = { type, takes, parse, words, ours: false, broker: null, idle: null, refuse: () => null }
   return (fallback: string, doc: string, extras: Extras<T> = {}): Config<T> =>
-    Object.freeze({ type, fallback, doc, ours: false, broker: null, parse, takes, refuse: () => null, ...extras })
+    Object.freeze({ ...common, fallback, doc, ...extras })
 }
 
 /** A decimal integer. A value beyond 2^53 becomes the nearest number; text beyond int64 is not valid. */
@@ -50,21 +63,32 @@ function whole(type: 'int' | 'long', min: number, max: number = type === 'int' ?
 }
 
 function flag() {
-  return config('boolean', 'true or false', text => (text === 'true' ? true : text === 'false' ? false : undefined))
+  const parse = (text: string) => (text === 'true' ? true : text === 'false' ? false : undefined)
+  return config('boolean', 'true or false', parse, ['true', 'false'])
 }
 
 function word<const T extends string>(...words: readonly T[]) {
-  return config('string', `one of ${words.join(', ')}`, text => words.find(candidate => candidate === text))
+  return config('string', `one of ${words.join(', ')}`, text => words.find(candidate => candidate === text), words)
 }
 
 /** A comma-separated list of distinct words, kept as Kafka writes it. */
 function words<const T extends string>(...known: readonly T[]) {
-  return config('list', `a list of distinct words out of ${known.join(', ')}`, text => {
+  const parse = (text: string) => {
     const parts = text.split(',').map(part => part.trim())
     const valid = parts.every((part, at) => known.includes(part as T) && parts.indexOf(part) === at)
     return valid ? (parts as T[]) : undefined
-  })
+  }
+  return config('list', `a list of distinct words out of ${known.join(', ')}`, parse, known)
 }
+
+/** Returns the end of a refusal if this version does not have the capability. */
+function refusedWithout(id: CapabilityId, takes: string): string | null {
+  const absence = absenceOf(id)
+  return absence === null ? null : `${absence}; it takes ${takes}`
+}
+
+/** The configs of the remote tier have an effect once this version has it. */
+const WITHOUT_TIER = absenceOf('remote-tier') === null ? null : 'It has an effect only with a remote tier.'
 
 const acting = {
   'cleanup.policy': words('delete', 'compact')(
@@ -72,7 +96,7 @@ const acting = {
     'delete drops segments that are older or larger than the retention. compact is refused: not in this version.',
     {
       broker: 'log.cleanup.policy',
-      refuse: value => (value.includes('compact') ? 'compaction is not in this version; it takes delete' : null),
+      refuse: value => (value.includes('compact') ? refusedWithout('compaction', 'delete') : null),
     },
   ),
   'compression.type': word(
@@ -94,12 +118,12 @@ const acting = {
   'local.retention.bytes': whole('long', -2)(
     '-2',
     'Bytes of a partition kept in the local tier; -2 is retention.bytes. It has an effect only with a remote tier.',
-    { broker: 'log.local.retention.bytes' },
+    { broker: 'log.local.retention.bytes', idle: WITHOUT_TIER },
   ),
   'local.retention.ms': whole('long', -2)(
     '-2',
     'Time for which segments stay in the local tier; -2 is retention.ms. It has an effect only with a remote tier.',
-    { broker: 'log.local.retention.ms' },
+    { broker: 'log.local.retention.ms', idle: WITHOUT_TIER },
   ),
   'max.message.bytes': whole('int', 0)('1048588', 'Largest record batch, as it arrives, in bytes.', {
     broker: 'message.max.bytes',
@@ -124,7 +148,7 @@ const acting = {
   'min.insync.replicas': whole('int', 1)(
     '1',
     'Accepted and kept. The store decides what an acknowledgement means, and this does not change it.',
-    { broker: 'min.insync.replicas' },
+    { broker: 'min.insync.replicas', idle: 'The store decides when a record is acknowledged.' },
   ),
   'offset.sequence.bits': whole('int', 0, 11)(
     '0',
@@ -135,7 +159,8 @@ const acting = {
     'false',
     'Whether sealed segments go to the remote tier. true is refused: not in this version.',
     {
-      refuse: value => (value ? 'the remote tier is not in this version; it takes false' : null),
+      idle: WITHOUT_TIER,
+      refuse: value => (value ? refusedWithout('remote-tier', 'false') : null),
     },
   ),
   'retention.bytes': whole('long', -1)(
@@ -147,7 +172,7 @@ const acting = {
   'segment.bytes': whole('int', 2 ** 20)(
     '1073741824',
     'Size at which a segment for the remote tier is full. Local data is dropped in smaller parts, independent of this size.',
-    { broker: 'log.segment.bytes' },
+    { broker: 'log.segment.bytes', idle: WITHOUT_TIER },
   ),
   'segment.ms': whole('long', 1)('604800000', 'Age at which a segment is closed even when it is not full.'),
   'storage.compression.type': word(
@@ -169,11 +194,13 @@ export interface InertTopicConfig {
   readonly type: TopicConfigType
   /** The only value that it takes: Kafka's default. */
   readonly only: string
+  readonly unit: Unit | null
+  readonly choices: readonly string[]
   readonly broker: string | null
 }
 
 function inertConfig(name: string, type: TopicConfigType, only: string, broker: string | null): InertTopicConfig {
-  return Object.freeze({ name, type, only, broker })
+  return Object.freeze({ name, type, only, unit: unitOf(name), choices: Object.freeze([only]), broker })
 }
 
 /** Kafka's configs without an effect here, in order of name. */
@@ -216,6 +243,11 @@ export interface TopicConfigRow {
   readonly type: TopicConfigType
   readonly fallback: string
   readonly takes: string
+  readonly unit: Unit | null
+  /** The words that it takes, of a list the words of its items; null if it takes more than words. */
+  readonly choices: readonly string[] | null
+  /** The reason why it has no effect, as a sentence; null if it has one. */
+  readonly idle: string | null
   readonly doc: string
   readonly ours: boolean
   readonly broker: string | null
@@ -223,7 +255,12 @@ export interface TopicConfigRow {
 
 /** The configs with an effect, in order of name. */
 export const topicConfigs: readonly TopicConfigRow[] = Object.freeze(
-  Object.entries(acting).map(([name, row]) => ({ name, ...row })),
+  Object.entries(acting).map(([name, row]) => ({
+    name,
+    ...row,
+    unit: unitOf(name),
+    choices: row.words?.filter(word => checkTopicConfig(name, word) === null) ?? null,
+  })),
 )
 
 function quote(text: string): string {

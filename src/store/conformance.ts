@@ -112,6 +112,15 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.deepEqual(offsets(await read(store, 0)), [])
   })
 
+  check('the circuit breaker of a store that answers blocks nothing', async ({ store, reopen }) => {
+    const answers = async (one: Store) => {
+      await one.create([A])
+      assert.ok(one.breaker === 'closed' || one.breaker === 'disabled', one.breaker)
+      return one.breaker
+    }
+    assert.equal(await answers(store), await answers(await reopen()))
+  })
+
   check('the largest timestamp that a batch can have is kept', async ({ store, reopen }) => {
     await led(store)
     const batch = { ...exampleBatch(0), maxTimestamp: 2 ** 63 }

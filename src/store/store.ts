@@ -273,9 +273,23 @@ export interface Conflict {
   readonly isLost?: true
 }
 
+/** The states of a circuit breaker, from the one that lets every call pass to the one that lets none pass. */
+export const BREAKER_STATES = Object.freeze(['disabled', 'closed', 'half-open', 'open'] as const)
+export type BreakerState = (typeof BREAKER_STATES)[number]
+
+/** Returns the state that lets the fewest calls pass; `disabled` if the list is empty. */
+export function strictest(states: readonly BreakerState[]): BreakerState {
+  return BREAKER_STATES[Math.max(0, ...states.map(state => BREAKER_STATES.indexOf(state)))]!
+}
+
 export interface Store {
   /** One line for people: the engine, its location and its durability. */
   readonly description: string
+  /**
+   * The state of the circuit breaker between the caller and the place of the data, the strictest if there are several.
+   * `disabled` if none is used, because it is switched off or nothing can be silent.
+   */
+  readonly breaker: BreakerState
 
   /**
    * Creates empty streams at offset 0 with epoch 0. Streams that exist do not change. Resolves when the streams are

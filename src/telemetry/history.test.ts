@@ -237,6 +237,22 @@ test('the history of a group has its lag at each step, and NaN while the lag was
   )
 })
 
+test('the waits for the pool are those of the last step and of the current one', async () => {
+  const { clock, metrics, history } = begin()
+  const wait = (result: 'success' | 'timeout', ms: number) =>
+    metrics.observe('svc.storage.local.pool.acquire', { result }, ms)
+  assert.deepEqual(history.poolWaits(), NOTHING)
+  wait('success', 50)
+  await clock.advance(STEP_MS)
+  wait('timeout', 3_000)
+  const { p50, p99 } = history.poolWaits()
+  assert.ok(Math.abs(p50 - 50) < 2 && Math.abs(p99 - 3_000) < 100, `${p50} and ${p99}`)
+  await clock.advance(STEP_MS)
+  assert.ok(Math.abs(history.poolWaits().p50 - 3_000) < 100)
+  await clock.advance(STEP_MS)
+  assert.deepEqual(history.poolWaits(), NOTHING)
+})
+
 test('the latency of requests is known before the first step is over', async () => {
   const { clock, history, produce } = begin()
   assert.deepEqual(history.requestLatency(), NOTHING)
@@ -246,4 +262,26 @@ test('the latency of requests is known before the first step is over', async () 
   assert.ok(Math.abs(history.requestLatency().p50 - 50) < 2)
   await clock.advance(STEP_MS)
   assert.deepEqual(history.requestLatency(), NOTHING)
+})
+
+test('a step keeps its number on the common grid, which is the multiple of the interval nearest to its end', async () => {
+  const { clock, history } = begin()
+  const startedAt = clock.now()
+  assert.equal(history.commonStep, Math.round(startedAt / STEP_MS))
+  assert.equal(history.nextStepMs, STEP_MS)
+  await clock.advance(STEP_MS)
+  assert.equal(history.commonStep, Math.round((startedAt + STEP_MS) / STEP_MS))
+  await clock.advance(3 * STEP_MS + 4_000)
+  assert.equal(history.commonStep, Math.round((startedAt + 4 * STEP_MS) / STEP_MS))
+  assert.equal(history.nextStepMs, STEP_MS - 4_000)
+  const { timestamp } = history.samples().at(-1)!
+  assert.ok(Math.abs(timestamp - history.commonStep * STEP_MS) <= STEP_MS / 2)
+})
+
+test('the rate of requests in the last step is known even if no history is served', async () => {
+  const { clock, history, produce } = begin({ enabled: false })
+  assert.equal(history.requestsPerSecond, 0)
+  for (let i = 0; i < 30; i++) produce('a', 1)
+  await clock.advance(STEP_MS)
+  assert.deepEqual([history.requestsPerSecond, history.samples()], [2, []])
 })

@@ -8,13 +8,17 @@
 //   of each topic and group      a ring for each value that is drawn over time (`series`), at most `max-series` rings;
 //                                for the others only the last step
 //
+// The grids of two brokers lie anywhere between each other. To add up their steps, each broker counts its own on a
+// common grid: the multiples of the interval since 1970. Its whole grid moves there by the same part of a step, at most
+// half of it, so that neighbouring steps stay neighbours.
+//
 // This file measures nothing itself. It has only the values of this broker.
 
 import { afterOthers, type Clock } from '../base/clock.ts'
 import type { Logger } from './logger.ts'
 import { type MetricName, type Metrics, metricRows, type Series } from './metrics.ts'
 import { Ring } from './ring.ts'
-import { NO_PERCENTILES, type Percentiles, StepHistogram } from './step-histogram.ts'
+import { highest, NO_PERCENTILES, type Percentiles, StepHistogram } from './step-histogram.ts'
 
 /**
  * One step of the broker as a whole. Rates are per second. Percentiles are in milliseconds, and NaN if there was no
@@ -83,6 +87,15 @@ export interface History {
   readonly uptimeMs: number
   /** The number of completed steps. The values that the history returns change only when this number changes. */
   readonly steps: number
+  /** Milliseconds until the next step is complete; 0 if it is late. */
+  readonly nextStepMs: number
+  /**
+   * The number of the newest step on the common grid: the step ends at this number times intervalMs since 1970. It
+   * follows the wall clock of the machine. Before the first step, it is the number at the start of capture.
+   */
+  readonly commonStep: number
+  /** The requests per second of the last step; 0 before the first one. */
+  readonly requestsPerSecond: number
   /** Returns the samples, oldest first; empty if the history is not served. */
   samples(query?: HistoryQuery): readonly HistorySample[]
   /** Returns the rates of the last step; zero before the first step and for an unknown topic. */
@@ -95,6 +108,8 @@ export interface History {
   groupSamples(groupId: string, limit?: number): readonly GroupSample[]
   /** Returns the latency over the last step and the current one. */
   requestLatency(): Percentiles
+  /** Returns the waits for a connection of the store's pool over the last step and the current one. */
+  poolWaits(): Percentiles
   close(): void
 }
 
@@ -129,6 +144,7 @@ const AT_ONCE = 500
 const RECORDS = 'svc.broker.produce.records'
 const BYTES = 'svc.broker.produce.bytes'
 
+const POOL = 'svc.storage.local.pool.acquire'
 const PRODUCE = 'Produce'
 const FETCH = 'Fetch'
 
@@ -149,6 +165,9 @@ const RATES = Object.freeze([
 ] as const)
 type Rate = (typeof RATES)[number]
 
+/** The members of a sample that can be added up over brokers. */
+export const ADDITIVE = Object.freeze([...RATES, ...GAUGES] as const)
+
 const LATENCIES = Object.freeze(['requestLatencyMs', 'produceLatencyMs'] as const)
 
 /** Begins to capture the metrics. */
@@ -165,6 +184,7 @@ export function startHistory(rooms: HistoryRooms): History {
   let totals = totalsOf(metrics)
   /** The request times of the last step, of all APIs together. */
   let lastRequests = new StepHistogram()
+  let lastWaits = new StepHistogram()
 
   /** The metrics that are captured for each topic or group. The others are captured for the broker as a whole. */
   const tagged = metricRows.filter(
@@ -208,6 +228,11 @@ export function startHistory(rooms: HistoryRooms): History {
       step!.clear()
     }
     lastRequests = requests
+    lastWaits = new StepHistogram()
+    for (const { step } of metrics.series(POOL)) {
+      lastWaits.add(step!)
+      step!.clear()
+    }
     const percentiles = [requests.percentiles(), produces.percentiles()]
     const gauges = {
       activeConnections: metrics.read('svc.broker.connections', {}),
@@ -309,6 +334,13 @@ export function startHistory(rooms: HistoryRooms): History {
   const rateOf = (name: MetricName, label: string): number => find(name, label)?.rate ?? 0
   const latencyOf = (name: MetricName, label: string): Percentiles => find(name, label)?.percentiles ?? NO_PERCENTILES
 
+  function recentOf(last: StepHistogram, name: MetricName): Percentiles {
+    const recent = new StepHistogram()
+    recent.add(last)
+    for (const { step } of metrics.series(name)) recent.add(step!)
+    return recent.percentiles()
+  }
+
   /** Returns how many samples a set of series can give so that each sample has a value of every series. */
   function lengthOf(limit: number, ...rings: readonly (Ring | null)[]): number {
     return isServed ? Math.min(limit, times.length, ...rings.map(ring => ring?.length ?? 0)) : 0
@@ -325,6 +357,16 @@ export function startHistory(rooms: HistoryRooms): History {
     get steps() {
       return steps
     },
+    get nextStepMs() {
+      return Math.max(0, startedAtMs + (steps + 1) * intervalMs - clock.monotonic())
+    },
+    get commonStep() {
+      const newestMs = times.length === 0 ? startedAtWallMs : times.back(0)
+      return Math.round((newestMs - startedAtWallMs) / intervalMs) + Math.round(startedAtWallMs / intervalMs)
+    },
+    get requestsPerSecond() {
+      return rings.requestsPerSecond.back(0) || 0
+    },
     samples({ fromMs = Number.NEGATIVE_INFINITY, stepMs = 0 } = {}) {
       if (!isServed) return []
       const together = Math.max(1, Math.floor(stepMs / intervalMs))
@@ -338,7 +380,7 @@ export function startHistory(rooms: HistoryRooms): History {
         if (others === undefined) groups.set(group, [sample])
         else others.push(sample)
       }
-      return Array.from(groups.values(), merge)
+      return Array.from(groups.values(), combineSteps)
     },
     topic: name => ({
       produce: {
@@ -374,12 +416,8 @@ export function startHistory(rooms: HistoryRooms): History {
         samples.push({ timestamp: times.back(age), lag: ring!.back(age) })
       return samples
     },
-    requestLatency() {
-      const recent = new StepHistogram()
-      recent.add(lastRequests)
-      for (const { step } of metrics.series('svc.broker.request')) recent.add(step!)
-      return recent.percentiles()
-    },
+    requestLatency: () => recentOf(lastRequests, 'svc.broker.request'),
+    poolWaits: () => recentOf(lastWaits, POOL),
     close() {
       isClosed = true
       timer.cancel()
@@ -414,26 +452,15 @@ function totalsOf(metrics: Metrics): Readonly<Record<Rate, number>> {
   }
 }
 
-/** Combines several steps into one. */
-function merge(samples: readonly HistorySample[]): HistorySample {
+/** Combines several steps into one, oldest first. */
+export function combineSteps<Sample extends HistorySample>(samples: readonly Sample[]): Sample {
   const last = samples.at(-1)!
   if (samples.length === 1) return last
   const mean = (field: Rate) => samples.reduce((sum, sample) => sum + sample[field], 0) / samples.length
-  const highest = (field: (typeof LATENCIES)[number]): Percentiles => ({
-    p50: maxOf(samples.map(sample => sample[field].p50)),
-    p95: maxOf(samples.map(sample => sample[field].p95)),
-    p99: maxOf(samples.map(sample => sample[field].p99)),
-  })
   return {
     ...last,
     ...(Object.fromEntries(RATES.map(field => [field, mean(field)])) as Record<Rate, number>),
-    requestLatencyMs: highest('requestLatencyMs'),
-    produceLatencyMs: highest('produceLatencyMs'),
+    requestLatencyMs: highest(samples.map(sample => sample.requestLatencyMs)),
+    produceLatencyMs: highest(samples.map(sample => sample.produceLatencyMs)),
   }
-}
-
-/** Returns the largest number; NaN if no value is a number. */
-function maxOf(values: readonly number[]): number {
-  const known = values.filter(value => !Number.isNaN(value))
-  return known.length === 0 ? Number.NaN : Math.max(...known)
 }

@@ -214,6 +214,7 @@ const table = Object.freeze({
   'svc.storage.local.pool.acquire': timer(
     ['result'],
     'Wait for a connection of the pool; result is success, timeout or error.',
+    { captured: 'percentiles' },
   ),
   'svc.storage.local.pool.pending': gauge([], 'Requests that wait for a connection of the pool.'),
   'svc.redis.command': timer(

@@ -25,6 +25,25 @@ export interface Percentiles {
 
 export const NO_PERCENTILES: Percentiles = Object.freeze({ p50: Number.NaN, p95: Number.NaN, p99: Number.NaN })
 
+/**
+ * Returns the highest of each percentile; NaN if none is known. If the observations behind them were taken together,
+ * their percentile would be at most that.
+ */
+export function highest(all: readonly Percentiles[]): Percentiles {
+  let { p50, p95, p99 } = NO_PERCENTILES
+  for (const each of all) {
+    p50 = larger(p50, each.p50)
+    p95 = larger(p95, each.p95)
+    p99 = larger(p99, each.p99)
+  }
+  return { p50, p95, p99 }
+}
+
+/** Returns the larger number; the other one if one of them is NaN. */
+function larger(one: number, other: number): number {
+  return one >= other || Number.isNaN(other) ? one : other
+}
+
 export class StepHistogram {
   /** Null until the first observation, because most topics are idle. */
   #counts: Uint32Array | null = null

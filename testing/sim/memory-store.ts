@@ -9,7 +9,7 @@ import type { Append, Commit, ReadLimits, Store, StreamId } from '../../src/stor
 import { checkAppend, OutcomeUnknown, StoreUnavailable } from '../../src/store/store.ts'
 import * as contents from './contents.ts'
 
-export type StoreVerb = Exclude<keyof Store, 'description' | 'renewed' | 'close'>
+export type StoreVerb = Exclude<keyof Store, 'description' | 'breaker' | 'renewed' | 'close'>
 
 /**
  * `unavailable`: the call has no effect and throws StoreUnavailable. `unknown-lost`: the call has no effect and
@@ -119,6 +119,7 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
 
   return {
     description: 'in memory, gone with the process',
+    breaker: 'disabled',
     calls,
     faults: {
       delay(verb, ms) {

@@ -266,6 +266,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
 
   return {
     description: 'a simulated server with replicas',
+    breaker: 'disabled',
 
     create: async ids => certain(await write('create', all => contents.create(all, ids), safeguards.wait)),
     async remove(ids) {

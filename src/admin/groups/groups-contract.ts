@@ -48,6 +48,15 @@ export interface GroupLag {
   readonly lastCommitTimestampMs: number | null
 }
 
+/** The lag of a group, with the topics in which it has a position. */
+export interface GroupReading {
+  readonly lag: GroupLag
+  /** The names of the topics, sorted. */
+  readonly topics: readonly string[]
+  /** The lag in the requested topic alone; null if the group has no position in it, or if no topic was requested. */
+  readonly topicLag: GroupLag | null
+}
+
 /** The partitions whose offsets are reset. If both lists are empty, the reset covers all positions of the group. */
 export interface ResetScope {
   /** The reset covers all partitions of these topics. */
@@ -70,7 +79,7 @@ export interface ResetRequest {
 export interface ResetRow
   extends Pick<
     GroupPosition,
-    'topic' | 'topicId' | 'partition' | 'committed' | 'deliveredOffset' | 'memberId' | 'endOffset'
+    'topic' | 'topicId' | 'partition' | 'committed' | 'deliveredOffset' | 'memberId' | 'startOffset' | 'endOffset'
   > {
   /** Null: the offset is deleted. */
   readonly newOffset: number | null

@@ -60,9 +60,9 @@ export function publishLag(rooms: LagGaugesRooms): { close(): Promise<void> } {
     }
     isOver = false
     const lags = new Map(names.map(name => [name, Number.NaN]))
-    for await (const { groupId, totalLag } of groupLags(rooms, listed)) {
+    for await (const { lag } of groupLags(rooms, listed)) {
       if (isClosed) return
-      lags.set(groupId, totalLag ?? Number.NaN)
+      lags.set(lag.groupId, lag.totalLag ?? Number.NaN)
     }
     publish(lags)
   }

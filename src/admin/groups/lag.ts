@@ -4,22 +4,42 @@
 
 import { takingTurns } from '../../base/clock.ts'
 import type { CommittedPosition, GroupPosition } from '../contract.ts'
-import type { GroupLag } from './groups-contract.ts'
+import type { GroupLag, GroupReading } from './groups-contract.ts'
 import { type PositionRooms, positionLag, TURN_MS, visitPositions } from './positions.ts'
 
 /** The largest number of groups in one request to another broker. */
 const GROUPS_AT_ONCE = 10
 
-/** Yields the lag of each of these groups, in order. Throws what the store throws. */
-export async function* groupLags(rooms: PositionRooms, groupIds: readonly string[]): AsyncGenerator<GroupLag> {
+/**
+ * Yields the lag of each of these groups, in order, and its lag in the topic with this id. Throws what the store
+ * throws.
+ */
+export async function* groupLags(
+  rooms: PositionRooms,
+  groupIds: readonly string[],
+  topicId: string | null = null,
+): AsyncGenerator<GroupReading> {
   const turn = takingTurns(rooms.clock, TURN_MS)
   for (let from = 0; from < groupIds.length; from += GROUPS_AT_ONCE) {
     const some = groupIds.slice(from, from + GROUPS_AT_ONCE)
-    const sums = new Map(some.map(groupId => [groupId, new LagSum()]))
-    await visitPositions(rooms, some, turn, (groupId, known, ends) =>
-      sums.get(groupId)!.add(positionLag(known, ends), known.committed),
+    const sums = new Map(
+      some.map(id => [id, { total: new LagSum(), inTopic: new LagSum(), topics: new Set<string>() }]),
     )
-    for (const [groupId, sum] of sums) yield sum.of(groupId)
+    await visitPositions(rooms, some, turn, (groupId, known, ends) => {
+      const { total, inTopic, topics } = sums.get(groupId)!
+      const lag = positionLag(known, ends)
+      total.add(lag, known.committed)
+      topics.add(known.topic.name)
+      if (known.topic.id === topicId) inTopic.add(lag, known.committed)
+    })
+    for (const [groupId, { total, inTopic, topics }] of sums) {
+      const topicLag = inTopic.of(groupId)
+      yield {
+        lag: total.of(groupId),
+        topics: [...topics].sort(),
+        topicLag: topicLag.partitions === 0 ? null : topicLag,
+      }
+    }
   }
 }
 

@@ -128,6 +128,7 @@ async function rowsOf(rooms: ResetRooms, { groupId, scope, target }: ResetReques
       committed: known?.committed ?? null,
       deliveredOffset: known?.deliveredOffset ?? null,
       memberId: known?.memberId ?? null,
+      startOffset: isRefusal(ends) ? null : ends.start,
       endOffset: isRefusal(ends) ? null : ends.end,
       newOffset,
     })

@@ -145,8 +145,9 @@ export function keyOf(topicId: string, partition: number): string {
 function positionOf(known: Known, ends: Bounds | null): GroupPosition {
   const { topic, partition, memberId, deliveredOffset, committed } = known
   const lag = positionLag(known, ends)
-  const endOffset = ends?.end ?? null
-  return { topic: topic.name, topicId: topic.id, partition, memberId, committed, deliveredOffset, endOffset, lag }
+  const place = { topic: topic.name, topicId: topic.id, partition }
+  const bounds = { startOffset: ends?.start ?? null, endOffset: ends?.end ?? null }
+  return { ...place, memberId, committed, deliveredOffset, ...bounds, lag }
 }
 
 /** Returns the lag in records; null if it is unknown. */

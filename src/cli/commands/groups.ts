@@ -27,12 +27,13 @@ function targetOf(call: Call): Pick<ResetRequestBody, 'to' | 'offset' | 'timesta
 
 function previewTable(rows: Reset['rows']): string {
   return table(
-    ['TOPIC', 'PARTITION', 'COMMITTED', 'DELIVERED', 'END', 'NEW OFFSET', 'MEMBER'],
+    ['TOPIC', 'PARTITION', 'COMMITTED', 'DELIVERED', 'START', 'END', 'NEW OFFSET', 'MEMBER'],
     rows.map(each => [
       each.topic,
       each.partition,
       each.committedOffset,
       each.deliveredOffset,
+      each.startOffset,
       each.endOffset,
       each.newOffset ?? 'forgotten',
       each.memberId,
@@ -48,9 +49,10 @@ export const groupCommands: readonly Command[] = [
     options: {
       filter: { value: 'text', doc: 'Only groups whose id contains this text, in any case.' },
       state: { value: 'states', doc: 'Only groups in these states, separated by commas.' },
+      topic: { value: 'topic', doc: 'Only groups that read this topic, with their lag in this topic.' },
     },
     async run(call) {
-      const query = { q: call.option('filter'), state: call.option('state') }
+      const query = { q: call.option('filter'), state: call.option('state'), topic: call.option('topic') }
       const { rows: groups, last } = await everyRow<ListedGroup, GroupList>(call, '/api/v1/groups', 'groups', query)
       const { unavailableBrokers } = last
       for (const { brokerId, reason } of unavailableBrokers)
@@ -58,16 +60,19 @@ export const groupCommands: readonly Command[] = [
       call.show({ groups, unavailableBrokers }, () =>
         table(
           ['GROUP', 'STATE', 'MEMBERS', 'LAG', 'MAX LAG', 'UNKNOWN', 'COORDINATOR', 'LAST COMMIT'],
-          groups.map(({ groupId, state, members, lag, coordinatorId }) => [
-            groupId,
-            state,
-            members,
-            lag.totalLag,
-            lag.maxLag,
-            lag.partitionsWithUnknownLag,
-            coordinatorId,
-            time(lag.lastCommitTimestamp),
-          ]),
+          groups.map(({ groupId, state, members, topicLag, lag: total, coordinatorId }) => {
+            const lag = topicLag ?? total
+            return [
+              groupId,
+              state,
+              members,
+              lag.totalLag,
+              lag.maxLag,
+              lag.partitionsWithUnknownLag,
+              coordinatorId,
+              time(lag.lastCommitTimestamp),
+            ]
+          }),
         ),
       )
       return unavailableBrokers.length === 0 ? EXIT.OK : EXIT.UNAVAILABLE
@@ -94,11 +99,12 @@ export const groupCommands: readonly Command[] = [
           each.partition,
           each.committedOffset,
           each.deliveredOffset,
+          each.startOffset,
           each.endOffset,
           each.lag,
           each.memberId === null ? null : (clients.get(each.memberId) ?? each.memberId),
         ])
-        const headings = ['TOPIC', 'PARTITION', 'COMMITTED', 'DELIVERED', 'END', 'LAG', 'CLIENT']
+        const headings = ['TOPIC', 'PARTITION', 'COMMITTED', 'DELIVERED', 'START', 'END', 'LAG', 'CLIENT']
         return `${facts}\n${rows.length === 0 ? 'The group has no position in any partition.\n' : table(headings, rows)}`
       })
       return EXIT.OK

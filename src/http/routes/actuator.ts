@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import type { HealthTree } from '../../admin/health.ts'
 import { findLogger, levelObjection, listLoggers, setLevels } from '../../admin/loggers.ts'
+import { buildShape } from '../../api/capabilities.ts'
 import { actuatorHealthShape } from '../../api/health.ts'
 import {
   actuatorLoggerChangeShape,
@@ -13,7 +14,6 @@ import {
   type LoggerState,
   loggerParams,
 } from '../../api/loggers.ts'
-import { timeShape } from '../../api/time.ts'
 import { LEVELS } from '../../api/words.ts'
 import type { ACTUATOR_ENDPOINTS } from '../../settings/settings.ts'
 import { type Problem, problem } from '../problems.ts'
@@ -104,16 +104,7 @@ export const actuatorRoutes = [
     doc: 'The build of this broker. The time is that of its commit; null if it is unknown.',
     problems: { 404: 'NOT_FOUND' },
     answers: {
-      200: z
-        .object({
-          build: z.object({
-            group: z.string(),
-            artifact: z.string(),
-            version: z.string(),
-            time: timeShape.nullable(),
-          }),
-        })
-        .meta({ id: 'ActuatorInfo' }),
+      200: z.object({ build: buildShape }).meta({ id: 'ActuatorInfo' }),
     },
     async answer(_request, rooms) {
       return checkExposed(rooms, 'info') ?? reply(200, { build: await rooms.build() })

@@ -5,6 +5,7 @@ import { aclRoutes } from './acls.ts'
 import { actuatorRoutes } from './actuator.ts'
 import { authRoutes } from './auth.ts'
 import { brokerRoutes } from './brokers.ts'
+import { capabilityRoutes } from './capabilities.ts'
 import { consoleRoutes, homeRoutes } from './console.ts'
 import { credentialRoutes } from './credentials.ts'
 import { groupRoutes } from './groups.ts'
@@ -25,6 +26,7 @@ const operations: readonly AnyRoute[] = [
   ...actuatorRoutes,
   ...authRoutes,
   ...brokerRoutes,
+  ...capabilityRoutes,
   ...credentialRoutes,
   ...groupRoutes,
   ...healthRoutes,

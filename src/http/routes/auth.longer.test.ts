@@ -33,7 +33,7 @@ test('the session is in a cookie that no script and no other site can read, and 
   while (second() !== begun) [begun, answer] = [second(), await signIn()]
   assert.equal(answer.status, 200)
   const { expiresAt, ...body } = answer.body
-  assert.deepEqual(body, { user: 'admin', role: 'ADMIN', passwordChangeRequired: false })
+  assert.deepEqual(body, { user: 'admin', role: 'ADMIN', passwordChangeRequired: false, federated: false })
   assert.ok(Math.abs(Date.parse(String(expiresAt)) - systemClock.now() - 8 * 3_600_000) < 60_000)
   const [pair, ...attributes] = answer.headers.get('set-cookie')!.split('; ')
   assert.match(pair!, /^svc-admin-session=[\w-]+\.[\w-]+\.[\w-]+$/)
@@ -117,6 +117,7 @@ test('without a session the status shows the ways to sign in, and with a session
       role: 'ADMIN',
       expiresAt: '',
       passwordChangeRequired: false,
+      federated: false,
     },
   )
   assert.deepEqual((await adminClient(url, 'svc-admin-session=x').ask('GET', '/api/v1/auth/status')).body, status.body)

@@ -14,9 +14,9 @@ import { noSessionCookie, sessionCookie, sessionTokenIn, visitorOf } from '../se
  */
 const CREDENTIALS_BYTES = 16 * 1024
 
-function signedIn({ username, role, hasShippedPassword, session }: Identity, nowMs: number) {
+function signedIn({ username, role, isFederated, hasShippedPassword, session }: Identity, nowMs: number) {
   const expiresAt = new Date(session?.expiresAtMs ?? nowMs).toISOString()
-  return { user: username, role, expiresAt, passwordChangeRequired: hasShippedPassword }
+  return { user: username, role, expiresAt, passwordChangeRequired: hasShippedPassword, federated: isFederated }
 }
 
 const SSO_PATH = '/api/v1/auth/oidc/login'

@@ -10,7 +10,13 @@ interface Listed {
 }
 
 interface Configs {
-  readonly configs: readonly { readonly name: string; readonly value: string | null; readonly isSet: boolean }[]
+  readonly configs: readonly {
+    readonly name: string
+    readonly value: string | null
+    readonly isSet: boolean
+    readonly unit: string | null
+    readonly choices: readonly string[] | null
+  }[]
 }
 
 test('each broker knows all living brokers and the settings of each', async t => {
@@ -39,6 +45,13 @@ test('each broker knows all living brokers and the settings of each', async t =>
     const { configs } = await ask<Configs>(`/api/v1/brokers/${id}/configs`)
     const found = configs.find(({ name }) => name === 'svc.broker.fetch-max-wait')
     assert.deepEqual([found?.value, found?.isSet], [value, isSet])
+    const written = (wanted: string) => {
+      const { unit, choices } = configs.find(({ name }) => name === wanted)!
+      return [unit, choices]
+    }
+    assert.deepEqual(written('connections.max.idle.ms'), ['ms', null])
+    assert.deepEqual(written('log.retention.hours'), ['hours', null])
+    assert.deepEqual(written('svc.storage.local.embedded.fsync'), [null, ['always', 'interval']])
   }
   await ask('/api/v1/brokers/7/configs', 404)
   await ask('/api/v1/brokers/x/configs', 400)

@@ -1,8 +1,11 @@
 // The brokers that live on the store, as this one sees them.
 
 import { describeBrokerConfigs } from '../../admin/broker-configs.ts'
-import { brokerConfigsShape, brokerListShape, brokerParams } from '../../api/brokers.ts'
+import { measureBrokers } from '../../admin/cluster-metrics.ts'
+import type { BrokerMetrics } from '../../admin/metrics.ts'
+import { brokerConfigsShape, brokerListShape, brokerParams, type MeasuredBroker } from '../../api/brokers.ts'
 import { isRefusal } from '../../protocol/errors.ts'
+import { latencyBody } from '../latency.ts'
 import { reply, route } from '../route.ts'
 
 export const brokerRoutes = [
@@ -12,9 +15,12 @@ export const brokerRoutes = [
     needs: 'viewer',
     verb: 'list brokers',
     tag: 'brokers',
-    doc: 'The brokers that live on this store, with their listeners and the number of partitions that each leads.',
+    doc: 'The brokers that live on this store, with their listeners, the number of partitions that each leads, and what each measures of itself.',
     answers: { 200: brokerListShape },
-    answer(_request, { cluster, catalogue, nodeId }) {
+    async answer(_request, rooms) {
+      const { cluster, catalogue, nodeId } = rooms
+      const living = cluster.brokers()
+      const measured = await measureBrokers(rooms)
       const leads = new Map<number, number>()
       let all = 0
       for (const { id, partitions } of catalogue.current().topics.values()) {
@@ -24,7 +30,7 @@ export const brokerRoutes = [
           leads.set(leader, (leads.get(leader) ?? 0) + 1)
         }
       }
-      const brokers = cluster.brokers().map(({ id, rack, version, endpoints }) => ({
+      const brokers = living.map(({ id, rack, version, endpoints }) => ({
         id,
         rack,
         version,
@@ -33,6 +39,7 @@ export const brokerRoutes = [
         isServing: endpoints.length > 0,
         isSelf: id === nodeId,
         isConfirmed: id === nodeId ? cluster.isConfirmed : null,
+        ...measuredBody(measured.get(id) ?? `broker ${id} is starting`),
       }))
       return reply(200, { brokers, partitions: all, leaderless: leads.get(-1) ?? 0 })
     },
@@ -54,3 +61,27 @@ export const brokerRoutes = [
     },
   }),
 ]
+
+const NOT_MEASURED: MeasuredBroker = Object.freeze({
+  uptimeMs: null,
+  activeConnections: null,
+  backpressureConnections: null,
+  pendingBytes: null,
+  requestsPerSecond: null,
+  requestLatencyMs: null,
+  cpuUsage: null,
+  memoryBytes: null,
+})
+
+/** Takes the numbers of a broker, or the reason why it did not answer. */
+function measuredBody(told: BrokerMetrics | string): MeasuredBroker & { readonly silentReason: string | null } {
+  if (typeof told === 'string') return { ...NOT_MEASURED, silentReason: told }
+  const { uptimeMs, activeConnections, backpressureConnections, pendingBytes, requestsPerSecond } = told
+  return {
+    ...{ uptimeMs, activeConnections, backpressureConnections, pendingBytes, requestsPerSecond },
+    requestLatencyMs: latencyBody(told.requestLatencyMs),
+    cpuUsage: told.cpuUsage,
+    memoryBytes: told.memoryBytes,
+    silentReason: null,
+  }
+}

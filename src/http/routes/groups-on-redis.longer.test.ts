@@ -28,7 +28,12 @@ interface Described {
 }
 
 interface Listed {
-  readonly groups: readonly { readonly groupId: string; readonly coordinatorId: number }[]
+  readonly groups: readonly {
+    readonly groupId: string
+    readonly coordinatorId: number
+    readonly topics: readonly string[]
+    readonly topicLag: { readonly totalLag: number | null; readonly partitions: number } | null
+  }[]
   readonly unavailableBrokers: readonly { readonly brokerId: number }[]
 }
 
@@ -65,6 +70,65 @@ async function openTwo(t: TestContext) {
   }
   return { one, two, groupOf }
 }
+
+test('the groups of a topic are the same from either broker, with their lag there', {
+  skip: noRedis,
+  timeout: 60_000,
+}, async t => {
+  const { one, two, groupOf } = await openTwo(t)
+  const [ours, theirs, readers, others] = [
+    await groupOf(1, 'ours'),
+    await groupOf(2, 'theirs'),
+    await groupOf(2, 'readers'),
+    await groupOf(2, 'others'),
+  ]
+  await one.ask('/api/v1/topics', 201, { body: { name: 'bills', partitions: 1 } })
+  await commit(one.wire, ours, { 0: 5 })
+  await commit(two.wire, theirs, { 0: 1, 1: 2, 2: 3, 3: 4, 4: 5, 5: 5 })
+  await commit(two.wire, theirs, { 0: 0 }, 'bills')
+  await commit(two.wire, others, { 0: 0 }, 'bills')
+  await enter(two.wire, readers)
+  for (const { ask } of [one, two]) {
+    const listOf = async (query: string) => {
+      const { groups, unavailableBrokers } = await ask<Listed>(`/api/v1/groups?${query}`)
+      assert.deepEqual(unavailableBrokers, [])
+      return groups.map(each => [each.groupId, each.topics.join(), each.topicLag?.totalLag, each.topicLag?.partitions])
+    }
+    assert.deepEqual(await listOf('topic=orders'), [
+      [ours, 'orders', 0, 1],
+      [readers, 'orders', null, 1],
+      [theirs, 'bills,orders', 10, 6],
+    ])
+    assert.deepEqual(await listOf('topic=bills&sort=topicLag.totalLag'), [
+      [others, 'bills', 0, 1],
+      [theirs, 'bills,orders', 0, 1],
+    ])
+    const query = [theirs, ours].map(id => `groups=${id}`).join('&')
+    const lags = await ask<Listed>(`/api/v1/metrics/consumer-lag?${query}`)
+    assert.deepEqual(
+      lags.groups.map(({ groupId }) => groupId),
+      [ours, theirs],
+    )
+  }
+
+  const offsets = [0, 1, 2, 3, 4, 5].map(partition => ({ partition, before: 4 }))
+  await one.ask('/api/v1/topics/orders/records/delete', 200, { body: { offsets } })
+  for (const { ask } of [one, two]) {
+    const { positions } = await ask<Described>(`/api/v1/groups/${theirs}`)
+    const ofOrders = positions.filter(({ topic }) => topic === 'orders')
+    assert.deepEqual(
+      ofOrders.map(({ startOffset, lag }) => [startOffset, lag]),
+      [
+        [4, 1],
+        [4, 1],
+        [4, 1],
+        [4, 1],
+        [4, 0],
+        [4, 0],
+      ],
+    )
+  }
+})
 
 test('a group that the other broker coordinates is listed, described, reset and deleted', {
   skip: noRedis,

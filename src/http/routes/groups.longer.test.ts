@@ -19,8 +19,19 @@ interface Preview {
   readonly token: string | null
 }
 
+interface Lag {
+  readonly totalLag: number | null
+  readonly partitions: number
+}
+
 interface Listed {
-  readonly groups: readonly { readonly groupId: string; readonly lag: { readonly totalLag: number | null } }[]
+  readonly groups: readonly {
+    readonly groupId: string
+    readonly lag: Lag
+    readonly topics: readonly string[]
+    readonly topicCount: number
+    readonly topicLag: Lag | null
+  }[]
   readonly total: number
   readonly unavailableBrokers: readonly unknown[]
 }
@@ -39,7 +50,7 @@ async function open(t: TestContext) {
     ask<Preview & { code: string; detail: string }>(`/api/v1/groups/${group}/offsets/reset`, status, {
       body,
     })
-  return { wire, ask, offsetsOf, reset }
+  return { broker, wire, ask, offsetsOf, reset }
 }
 
 test('groups are listed with their lag, searched, sorted and cut into pages', async t => {
@@ -65,9 +76,97 @@ test('groups are listed with their lag, searched, sorted and cut into pages', as
     coordinatorId: 0,
     members: 1,
     lag: { totalLag: null, maxLag: null, partitionsWithUnknownLag: 1, partitions: 1, lastCommitTimestamp: null },
+    topics: ['orders'],
+    topicCount: 1,
+    topicLag: null,
   })
   for (const query of ['?limit=0', '?limit=1000000000', '?limit=abc', '?offset=-1', '?sort=colour'])
     await ask(`/api/v1/groups${query}`, 400)
+})
+
+test('the groups of a topic are listed with their lag there, if they committed in it or only read it', async t => {
+  const { broker, wire, ask } = await open(t)
+  await createTopic(broker, 'bills', 2)
+  await ask('/api/v1/topics/bills/messages', 200, { body: { messages: [{ partition: 1, value: { text: 'x' } }] } })
+  await commit(wire, 'bills-only', { 0: 0 }, 'bills')
+  await commit(wire, 'both', { 0: 1, 1: 3 })
+  await commit(wire, 'both', { 1: 0 }, 'bills')
+  await commit(wire, 'orders-only', { 2: 4 })
+  await enter(wire, 'reader')
+  const list = async (query: string) => {
+    const { groups, total } = await ask<Listed>(`/api/v1/groups?${query}`)
+    return [groups.map(({ groupId, topicLag, lag }) => `${groupId} ${topicLag?.totalLag} of ${lag.totalLag}`), total]
+  }
+  const ofOrders = ['both 6 of 7', 'orders-only 1 of 1', 'reader null of null']
+  assert.deepEqual(await list('topic=orders'), [ofOrders, 3])
+  assert.deepEqual(await list('topic=bills'), [['bills-only 0 of 0', 'both 1 of 7'], 2])
+  assert.deepEqual(await list('topic=orders&sort=topicLag.totalLag'), [[1, 0, 2].map(at => ofOrders[at]), 3])
+  assert.deepEqual(await list('topic=bills&sort=topicLag.totalLag&order=desc&limit=1'), [['both 1 of 7'], 2])
+  assert.deepEqual(await list('topic=orders&q=ONLY&state=empty'), [['orders-only 1 of 1'], 1])
+  assert.deepEqual(await list('topic=orders&offset=2'), [['reader null of null'], 3])
+
+  const { groups } = await ask<Listed>('/api/v1/groups?topic=bills')
+  const [, both] = groups
+  assert.deepEqual([both!.topics, both!.topicCount, both!.topicLag!.partitions], [['bills', 'orders'], 2, 1])
+  const all = await ask<Listed>('/api/v1/groups')
+  assert.deepEqual(
+    all.groups.map(({ groupId, topics, topicLag }) => [groupId, topics.join(), topicLag]),
+    [
+      ['bills-only', 'bills', null],
+      ['both', 'bills,orders', null],
+      ['orders-only', 'orders', null],
+      ['reader', 'orders', null],
+    ],
+  )
+
+  const unknown = await ask('/api/v1/groups?topic=nothing', 404)
+  assert.deepEqual([unknown.code, unknown.detail], ['UNKNOWN_TOPIC_OR_PARTITION', "There is no topic 'nothing'."])
+  assert.equal((await ask('/api/v1/groups?topic=a%20b', 400)).code, 'INVALID_TOPIC_EXCEPTION')
+  const unsorted = await ask('/api/v1/groups?sort=topicLag.totalLag', 400)
+  assert.equal(unsorted.detail, 'sort by topicLag.totalLag needs topic.')
+  await ask('/api/v1/topics/bills', 204, { method: 'DELETE' })
+  const left = await ask<Listed>('/api/v1/groups?q=bo')
+  assert.deepEqual(left.groups[0]!.topics, ['orders'], 'a deleted topic is left out')
+})
+
+test('a row of the list names the first 20 topics of its group, and counts all', async t => {
+  const { broker, wire, ask } = await open(t)
+  const names = Array.from({ length: 25 }, (_, at) => `topic-${at + 10}`)
+  for (const name of names.toReversed()) {
+    await createTopic(broker, name, 1)
+    await commit(wire, 'wide', { 0: 0 }, name)
+  }
+  const [wide] = (await ask<Listed>('/api/v1/groups?topic=topic-34')).groups
+  assert.deepEqual([wide!.topics, wide!.topicCount], [names.slice(0, 20), 25])
+})
+
+test('positions and the rows of a reset show the first offset that retention and deletions have left', async t => {
+  const { wire, ask, reset } = await open(t)
+  await commit(wire, 'g', { 0: 1, 1: 2 })
+  const offsets = [{ partition: 0, before: 3 }]
+  await ask('/api/v1/topics/orders/records/delete', 200, { body: { offsets } })
+  for (const path of ['/api/v1/groups/g', '/api/v1/groups/g/lag']) {
+    const { positions } = await ask<Positions>(path)
+    assert.deepEqual(
+      positions.map(({ startOffset, committedOffset, endOffset, lag }) => [
+        startOffset,
+        committedOffset,
+        endOffset,
+        lag,
+      ]),
+      [
+        [3, 1, 5, 2],
+        [0, 2, 5, 3],
+      ],
+    )
+  }
+  const preview = await reset('g', { dryRun: true, to: 'latest' })
+  const applied = await reset('g', { token: preview.token, to: 'latest' })
+  for (const { rows } of [preview, applied])
+    assert.deepEqual(
+      rows.map(({ startOffset }) => startOffset),
+      [3, 0],
+    )
 })
 
 test('a group is described with its members and the offsets that were delivered to them', async t => {
@@ -97,7 +196,7 @@ test('a group is described with its members and the offsets that were delivered 
   })
   assert.deepEqual(positions, [
     {
-      ...{ topic: 'orders', partition: 0, memberId, deliveredOffset: 5, endOffset: 5, lag: 0 },
+      ...{ topic: 'orders', partition: 0, memberId, deliveredOffset: 5, startOffset: 0, endOffset: 5, lag: 0 },
       ...{ committedOffset: null, commitTimestamp: null, metadata: null },
     },
   ])
@@ -143,7 +242,7 @@ test('a reset shows what it would clear, changes nothing, and then clears exactl
       [1, 2],
     ].map(([partition, committedOffset]) => ({
       ...{ topic: 'orders', partition, memberId: null, committedOffset, metadata: 'note' },
-      ...{ deliveredOffset: null, endOffset: 5, newOffset: null },
+      ...{ deliveredOffset: null, startOffset: 0, endOffset: 5, newOffset: null },
     })),
   )
   assert.deepEqual(

@@ -21,6 +21,7 @@ import {
   groupListQuery,
   groupListShape,
   groupParams,
+  LISTED_TOPICS,
   lagOfGroupShape,
   resetRequestShape,
   resetShape,
@@ -42,31 +43,49 @@ export const groupRoutes = [
     needs: 'viewer',
     verb: 'list groups',
     tag: 'groups',
-    doc: 'The consumer groups of the whole cluster with their lag.',
+    doc: 'The consumer groups of the whole cluster with their lag and their topics. With `topic` only the groups that read it, each with its lag there.',
     query: groupListQuery,
     answers: { 200: groupListShape },
+    problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION' },
     async answer({ query }, rooms) {
+      const topic = query.topic === undefined ? null : await findTopic(rooms, query.topic)
+      if (isRefusal(topic)) return topic
+      if (topic === null && query.sort === 'topicLag.totalLag')
+        return misplaced('sort', 'by topicLag.totalLag needs topic')
       const states = query.state.split(',').filter(state => state.trim() !== '')
       const { groups, silent } = await listGroupsOfCluster(rooms, { states, types: [] })
       const isWanted = searchFor(query.q)
-      const wanted = groups.filter(({ groupId }) => isWanted(groupId))
+      const found = groups.filter(({ groupId }) => isWanted(groupId))
       const idOf = ({ groupId }: ClusterGroup) => groupId
       const lagsOf = async (some: readonly ClusterGroup[]) =>
-        new Map(await Array.fromAsync(groupLags(rooms, some.map(idOf)), lag => [lag.groupId, lag] as const))
-      const allLags = query.sort === 'lag.totalLag' ? await lagsOf(wanted) : null
+        new Map(
+          await Array.fromAsync(
+            groupLags(rooms, some.map(idOf), topic?.id),
+            reading => [reading.lag.groupId, reading] as const,
+          ),
+        )
+      const allLags = topic !== null || query.sort === 'lag.totalLag' ? await lagsOf(found) : null
+      const wanted = topic === null ? found : found.filter(({ groupId }) => allLags!.get(groupId)!.topicLag !== null)
       const sortBy = {
         groupId: idOf,
         state: ({ state }: ClusterGroup) => state,
-        'lag.totalLag': ({ groupId }: ClusterGroup) => allLags?.get(groupId)?.totalLag ?? null,
+        'lag.totalLag': ({ groupId }: ClusterGroup) => allLags?.get(groupId)?.lag.totalLag ?? null,
+        'topicLag.totalLag': ({ groupId }: ClusterGroup) => allLags?.get(groupId)?.topicLag?.totalLag ?? null,
       }[query.sort]
       const page = pageOf(wanted, query, sortBy, idOf)
       const [lags, members] = await Promise.all([allLags ?? lagsOf(page), countMembers(rooms, page)])
       return reply(200, {
-        groups: page.map(group => ({
-          ...group,
-          members: members.get(group.groupId) ?? null,
-          lag: lagBody(lags.get(group.groupId)!),
-        })),
+        groups: page.map(group => {
+          const { lag, topics, topicLag } = lags.get(group.groupId)!
+          return {
+            ...group,
+            members: members.get(group.groupId) ?? null,
+            lag: lagBody(lag),
+            topics: topics.slice(0, LISTED_TOPICS),
+            topicCount: topics.length,
+            topicLag: topicLag === null ? null : lagBody(topicLag),
+          }
+        }),
         total: wanted.length,
         unavailableBrokers: silent,
       })
@@ -235,7 +254,7 @@ function targetOf({ to, offset, timestamp }: z.output<typeof resetRequestShape>)
   return { to }
 }
 
-function misplaced(field: 'offset' | 'timestamp', why: string): Problem {
+function misplaced(field: 'offset' | 'timestamp' | 'sort', why: string): Problem {
   return problem('INVALID_REQUEST', `${field} ${why}.`, { fields: { [field]: why } })
 }
 
@@ -249,12 +268,12 @@ function lagBody({ groupId: _, lastCommitTimestampMs, ...lag }: GroupLag) {
   return { ...lag, lastCommitTimestamp: lastCommitTimestampMs }
 }
 
-function positionBody({ topic, partition, memberId, deliveredOffset, endOffset, lag, committed }: GroupPosition) {
-  return { topic, partition, memberId, ...committedBody(committed), deliveredOffset, endOffset, lag }
+function positionBody({ topicId: _, committed, ...position }: GroupPosition) {
+  return { ...position, ...committedBody(committed) }
 }
 
-function resetRowBody({ topic, partition, memberId, deliveredOffset, endOffset, newOffset, committed }: ResetRow) {
-  return { topic, partition, memberId, ...committedBody(committed), deliveredOffset, endOffset, newOffset }
+function resetRowBody({ topicId: _, committed, ...row }: ResetRow) {
+  return { ...row, ...committedBody(committed) }
 }
 
 function committedBody(committed: GroupPosition['committed']) {

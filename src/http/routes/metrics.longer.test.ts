@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { pattern, startBroker } from '../../../testing/broker.ts'
+import { commit } from '../../../testing/group-calls.ts'
 import { batchOf } from '../../../testing/kafka.ts'
 import { readOpenMetrics } from '../../../testing/openmetrics.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
@@ -138,6 +139,7 @@ test('the snapshot has all its members before anything has happened', async t =>
     brokerFailures: 0,
     lossyRecords: 0,
     requestLatencyMs: { p50: null, p95: null, p99: null },
+    unavailableBrokers: [],
   })
 })
 
@@ -161,6 +163,9 @@ test('topics come in pages by name, by a rate, by part of the name, by names, wi
   assert.deepEqual(await names('sort=produce.bytesPerSecond&order=asc'), [4, 'a', 'c', 'bb', 'b'])
   assert.deepEqual(await names('q=B'), [2, 'b', 'bb'])
   assert.deepEqual(await names('names=c,none,a,a'), [2, 'a', 'c'])
+  await create('__b')
+  assert.deepEqual(await names('q=b&sort=produce.recordsPerSecond'), [3, 'b', 'bb', '__b'])
+  assert.deepEqual(await names('q=b&internal=false&order=desc'), [2, 'bb', 'b'])
   const [b] = (await get('metrics/topics?names=b')).body.topics
   assert.deepEqual([b.produce.recordsPerSecond, b.produce.requestsPerSecond * 15], [2, 1])
   assert.deepEqual(
@@ -231,12 +236,33 @@ test('a disabled history is empty, and topics have their rates without samples',
   assert.deepEqual([a.produce.recordsPerSecond * 15, a.samples], [1, []])
 })
 
+test('a broker that is alone on its store is the whole cluster', async t => {
+  const { clock, create, send, get } = await begin(t)
+  await create('a')
+  for (let step = 1; step <= 3; step++) {
+    await send('a', batchOf(Array.from({ length: step * 15 }, () => 'v')))
+    await clock.advance(STEP_MS)
+  }
+  const both = async (path: string) => [(await get(path)).body, (await get(`${path}?scope=cluster`)).body]
+  const [snapshot, sum] = await both('metrics')
+  assert.deepEqual({ ...sum, uptimeMs: 0 }, { ...snapshot, uptimeMs: 0 })
+  const onGrid = (samples: { timestamp: number }[]) =>
+    samples.map(({ timestamp, ...rest }) => ({ timestamp: Math.round(timestamp / STEP_MS) * STEP_MS, ...rest }))
+  const [history, sums] = await both('metrics/history')
+  assert.equal(history.samples.length, 3)
+  assert.deepEqual(sums, { ...history, samples: onGrid(history.samples) })
+  const [page, summed] = await both('metrics/topics')
+  const [topic] = page.topics
+  assert.deepEqual(summed, { ...page, topics: [{ ...topic, samples: onGrid(topic.samples) }] })
+  const { etag } = await get('metrics/topics?scope=cluster')
+  assert.equal((await get('metrics/topics?scope=cluster', { 'if-none-match': etag! })).status, 304)
+})
+
 test('the lag of a group counts the records that were not delivered to it or not committed', async t => {
   const { clock, create, send, get, wire } = await begin(t, { topics: [pattern('*', { partitions: 2 })] })
   await create('a')
   await send('a', batchOf(Array.from({ length: 10 }, () => 'v')))
-  const partitions = [{ partitionIndex: 0, committedOffset: 4, committedMetadata: null }]
-  await wire.send(offsetCommit, 8, { groupId: 'g', memberId: '', topics: [{ name: 'a', partitions }] })
+  await commit(wire, 'g', { 0: 4 }, 'a')
   const committedAtMs = clock.now()
   await clock.advance(STEP_MS * 2)
   const { groups, unavailableBrokers } = (await get('metrics/consumer-lag?samples=60')).body
@@ -259,6 +285,20 @@ test('the lag of a group counts the records that were not delivered to it or not
     ],
   )
   assert.equal('samples' in (await get('metrics/consumer-lag')).body.groups[0], false)
+})
+
+test('the lag of the named groups alone is answered, also if an id contains a comma', async t => {
+  const { create, get, wire } = await begin(t)
+  await create('a')
+  for (const groupId of ['one', 'two', 'one,two', 'ü&=']) await commit(wire, groupId, { 0: 0 }, 'a')
+  const named = async (...ids: readonly string[]) => {
+    const query = ids.map(id => `groups=${encodeURIComponent(id)}`).join('&')
+    const { groups } = (await get(`metrics/consumer-lag?samples=1&${query}`)).body
+    return groups.map(({ groupId }: { groupId: string }) => groupId)
+  }
+  assert.deepEqual(await named('one,two'), ['one,two'])
+  assert.deepEqual(await named('two', 'unknown', 'ü&=', 'two'), ['two', 'ü&='])
+  assert.deepEqual(await named('unknown'), [])
 })
 
 test('without a remote tier no segment is offloaded and none waits', async t => {

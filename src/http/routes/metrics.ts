@@ -1,14 +1,16 @@
 // The routes for metrics that the console and programs poll; the scrape is a route of the actuator. An answer that
 // changes only with a step of the history has an entity tag, so that a poll between two steps costs almost nothing.
 
+import { listClusterTopicMetrics, readClusterHistory, snapshotClusterMetrics } from '../../admin/cluster-metrics.ts'
 import { listGroupsOfCluster } from '../../admin/groups/cluster-groups.ts'
 import { groupLags } from '../../admin/groups/lag.ts'
-import { listTopicMetrics, snapshotMetrics, type TopicMetrics } from '../../admin/metrics.ts'
+import { listTopicMetrics, readHistory, snapshotMetrics, type TopicMetrics } from '../../admin/metrics.ts'
 import {
   consumerLagQuery,
   consumerLagsShape,
   metricsHistoryQuery,
   metricsHistoryShape,
+  metricsSnapshotQuery,
   metricsSnapshotShape,
   type TopicMetricsRow,
   topicMetricsPageShape,
@@ -16,7 +18,8 @@ import {
 } from '../../api/metrics.ts'
 import { storageStatsShape } from '../../api/storage.ts'
 import { afterOthers, type Clock } from '../../base/clock.ts'
-import type { Percentiles } from '../../telemetry/step-histogram.ts'
+import { crc32c } from '../../base/crc32c.ts'
+import { latencyBody } from '../latency.ts'
 import { type Answer, type HttpRooms, type Reply, reply, route } from '../route.ts'
 
 function howMany(samples: string): number {
@@ -33,15 +36,15 @@ export const metricsRoutes = [
     needs: 'viewer',
     verb: 'read metrics',
     tag: 'metrics',
-    doc: 'The counters of this broker since its start, its connections, and the latency of requests in the last step and since then.',
+    doc: 'The counters of this broker or of all brokers since their start, the connections, and the latency of requests in the last step and since then.',
+    query: metricsSnapshotQuery,
     answers: { 200: metricsSnapshotShape },
-    async answer(_request, rooms) {
-      const { requestLatencyMs, ...numbers } = await snapshotMetrics(rooms)
+    async answer({ query: { scope } }, rooms) {
+      const snapshot = await (scope === 'cluster' ? snapshotClusterMetrics(rooms) : snapshotMetrics(rooms))
       return reply(200, {
         brokerId: rooms.nodeId,
-        ...numbers,
-        uptimeMs: Math.round(numbers.uptimeMs),
-        requestLatencyMs: known(requestLatencyMs),
+        ...snapshot,
+        requestLatencyMs: latencyBody(snapshot.requestLatencyMs),
       })
     },
   }),
@@ -51,16 +54,35 @@ export const metricsRoutes = [
     needs: 'viewer',
     verb: 'read topic metrics',
     tag: 'metrics',
-    doc: 'A page of topics with the produce and fetch rates of this broker in the last step of the history; 0 before the first step.',
+    doc: 'A page of topics with the produce and fetch rates of this broker or of all brokers in the last step of the history; 0 before the first step.',
     query: topicMetricsQuery,
     answers: { 200: topicMetricsPageShape, 304: null },
     headers: tagged,
-    answer({ query, headers }, rooms) {
-      return unlessKnown(rooms, headers['if-none-match'], tag => {
-        const { offset, limit, q, names, sort, order = sort === 'name' ? 'asc' : 'desc', samples } = query
-        const asked = { offset, limit, q, names: names?.split(','), sort, order, samples: howMany(samples) }
-        const { total, topics } = listTopicMetrics(rooms, asked)
-        const head = { brokerId: rooms.nodeId, intervalMs: rooms.history.intervalMs, offset, limit, total }
+    async answer({ query, headers }, rooms) {
+      const {
+        scope,
+        offset,
+        limit,
+        q,
+        names,
+        internal,
+        sort,
+        order = sort === 'name' ? 'asc' : 'desc',
+        samples,
+      } = query
+      const among = { q, names: names?.split(','), hasInternal: internal === 'true' }
+      const asked = { offset, limit, ...among, sort, order, samples: howMany(samples) }
+      const list = await (scope === 'cluster' ? listClusterTopicMetrics : listTopicMetrics)(rooms, asked)
+      return await unlessKnown(rooms, list.changes, headers['if-none-match'], async tag => {
+        const { total, topics, unavailableBrokers } = await list.answer()
+        const head = {
+          brokerId: rooms.nodeId,
+          intervalMs: rooms.history.intervalMs,
+          offset,
+          limit,
+          total,
+          unavailableBrokers,
+        }
         return {
           kind: 'streaming',
           contentType: 'application/json; charset=utf-8',
@@ -76,29 +98,30 @@ export const metricsRoutes = [
     needs: 'viewer',
     verb: 'read metrics history',
     tag: 'metrics',
-    doc: 'The rates of this broker step by step, oldest first; an empty list if svc.admin.metrics-history.enabled is false. A rate times intervalMs is the count of the step.',
+    doc: 'The rates of this broker or of all brokers step by step, oldest first; an empty list if svc.admin.metrics-history.enabled is false. A rate times intervalMs is the count of the step.',
     query: metricsHistoryQuery,
     answers: { 200: metricsHistoryShape, 304: null },
     headers: tagged,
-    answer({ query, headers }, rooms) {
+    async answer({ query: { scope, from, step }, headers }, rooms) {
       const { history, nodeId } = rooms
-      const read = () => ({
-        brokerId: nodeId,
-        enabled: history.isServed,
-        intervalMs: history.intervalMs,
-        retentionMs: history.retentionMs,
-        samples: history
-          .samples({
-            ...(query.from === undefined ? {} : { fromMs: query.from }),
-            ...(query.step === undefined ? {} : { stepMs: query.step }),
-          })
-          .map(sample => ({
+      const asked = { ...(from !== undefined && { fromMs: from }), ...(step !== undefined && { stepMs: step }) }
+      const read = await (scope === 'cluster' ? readClusterHistory : readHistory)(rooms, asked)
+      return await unlessKnown(rooms, read.changes, headers['if-none-match'], async tag => {
+        const { samples, unavailableBrokers } = await read.answer()
+        const body = {
+          brokerId: nodeId,
+          enabled: history.isServed,
+          intervalMs: history.intervalMs,
+          retentionMs: history.retentionMs,
+          samples: samples.map(sample => ({
             ...sample,
-            requestLatencyMs: known(sample.requestLatencyMs),
-            produceLatencyMs: known(sample.produceLatencyMs),
+            requestLatencyMs: latencyBody(sample.requestLatencyMs),
+            produceLatencyMs: latencyBody(sample.produceLatencyMs),
           })),
+          unavailableBrokers,
+        }
+        return reply(200, body, tag)
       })
-      return unlessKnown(rooms, headers['if-none-match'], tag => reply(200, read(), tag))
     },
   }),
   route({
@@ -107,19 +130,20 @@ export const metricsRoutes = [
     needs: 'viewer',
     verb: 'read consumer lag',
     tag: 'metrics',
-    doc: 'The lag of every consumer group: records that were not delivered to it or, if that is unknown, not committed by it.',
+    doc: 'The lag of every consumer group, or of those in `groups`: records that were not delivered to it or, if that is unknown, not committed by it.',
     query: consumerLagQuery,
     answers: { 200: consumerLagsShape },
-    async answer({ query: { samples } }, rooms) {
+    async answer({ query: { samples, groups: named } }, rooms) {
       const { groups, silent } = await listGroupsOfCluster(rooms, { states: [], types: [] })
-      const groupIds = groups.map(({ groupId }) => groupId)
+      const wanted = named === undefined ? null : new Set([named].flat())
+      const groupIds = groups.map(({ groupId }) => groupId).filter(groupId => wanted?.has(groupId) ?? true)
       const lags = await Array.fromAsync(groupLags(rooms, groupIds))
       const samplesOf = (groupId: string) =>
         rooms.history
           .groupSamples(groupId, howMany(samples!))
           .map(({ timestamp, lag }) => ({ timestamp, lag: Number.isNaN(lag) ? null : lag }))
       return reply(200, {
-        groups: lags.map(({ groupId, lastCommitTimestampMs, ...lag }) => ({
+        groups: lags.map(({ lag: { groupId, lastCommitTimestampMs, ...lag } }) => ({
           groupId,
           ...lag,
           lastCommitTimestamp: lastCommitTimestampMs,
@@ -141,11 +165,6 @@ export const metricsRoutes = [
   }),
 ]
 
-function known({ p50, p95, p99 }: Percentiles) {
-  const orNull = (value: number) => (Number.isNaN(value) ? null : value)
-  return { p50: orNull(p50), p95: orNull(p95), p99: orNull(p99) }
-}
-
 /** The number of samples that are written before other work gets its turn. That takes about a millisecond. */
 const SAMPLES_AT_ONCE = 1000
 
@@ -157,8 +176,8 @@ async function* inSlices(head: object, topics: Iterable<TopicMetrics>, clock: Cl
   for (const { name, produce, fetch, samples: kept } of topics) {
     const topic: TopicMetricsRow = {
       name,
-      produce: { ...produce, latencyMs: known(produce.latencyMs) },
-      fetch: { ...fetch, latencyMs: known(fetch.latencyMs) },
+      produce: { ...produce, latencyMs: latencyBody(produce.latencyMs) },
+      fetch: { ...fetch, latencyMs: latencyBody(fetch.latencyMs) },
       samples: [...kept],
     }
     text += comma + JSON.stringify(topic)
@@ -175,17 +194,19 @@ async function* inSlices(head: object, topics: Iterable<TopicMetrics>, clock: Cl
 }
 
 /**
- * Returns an answer that changes only with the steps of the history and with the topics; 304 if the client has it
- * (RFC 9110, 13.1.2).
+ * Returns an answer that changes only with the steps of the history, with the topics, and with `changes`; 304 if the
+ * client has it (RFC 9110, 13.1.2).
  */
-function unlessKnown(
+async function unlessKnown(
   { history, catalogue, nodeId }: HttpRooms,
+  changes: string,
   ifNoneMatch: string | readonly string[] | undefined,
-  make: (headers: Reply['headers']) => Answer,
-): Answer {
-  const tag = `W/"${nodeId}-${history.startedAtMs.toString(36)}-${history.steps}-${catalogue.current().version}"`
+  make: (headers: Reply['headers']) => Answer | Promise<Answer>,
+): Promise<Answer> {
+  const others = changes === '' ? '' : `-${crc32c(Buffer.from(changes)).toString(36)}`
+  const tag = `W/"${nodeId}-${history.startedAtMs.toString(36)}-${history.steps}-${catalogue.current().version}${others}"`
   const headers = { etag: tag, 'cache-control': 'private, no-cache' }
   const asked = [ifNoneMatch ?? []].flat().join(',')
   const isKnown = asked.split(',').some(each => each.trim() === tag)
-  return isKnown ? reply(304, undefined, headers) : make(headers)
+  return isKnown ? reply(304, undefined, headers) : await make(headers)
 }

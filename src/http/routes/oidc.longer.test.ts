@@ -73,7 +73,7 @@ describe('single sign-on', () => {
       assert.deepEqual([answer.status, answer.location, answer.body], [302, '/topics?q=a#x', ''])
       assert.doesNotMatch(answer.cookies.join(), /SECRET-/)
       const status = (await one.get('/api/v1/auth/status')).json()
-      assert.deepEqual([status.user, status.role], ['ada', role])
+      assert.deepEqual([status.user, status.role, status.federated], ['ada', role, true])
       assert.deepEqual(status.sso, { enabled: true, label: 'Example ID', href: '/api/v1/auth/oidc/login' })
       assert.equal((await one.get('/api/v1/brokers')).status, 200)
     }
@@ -422,7 +422,7 @@ describe('single sign-on', () => {
     const federated = browser()
     assert.equal((await signIn(federated, provider, good({ preferred_username: ADMIN.username }))).location, '/')
     const local = browser()
-    await local.post('/api/v1/auth/login', ADMIN)
+    assert.equal((await local.post('/api/v1/auth/login', ADMIN)).json().federated, false)
     const change = { password: 'another long password', currentPassword: ADMIN.password }
     const changed = await local.put(`/api/v1/users/${ADMIN.username}`, change)
     assert.equal(changed.status, 200, changed.body)

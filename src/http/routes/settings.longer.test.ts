@@ -26,8 +26,19 @@ test('every setting is shown with its source, its default and its meaning, and n
   assert.match(String(documentation), /\.$/)
   assert.deepEqual(drain, {
     ...{ key: 'svc.broker.drain-timeout', value: '5s', source: 'default', isSet: false, isSecret: false },
-    ...{ default: '5s', type: 'duration', notYet: null },
+    ...{ default: '5s', type: 'duration', unit: null, choices: null, notYet: null },
   })
+  const written = async (key: string) => {
+    const { unit, choices } = await setting(key)
+    return [unit, choices]
+  }
+  assert.deepEqual(await written('dictionary.size-bytes'), ['bytes', null])
+  assert.deepEqual(await written('svc.broker.max-connections-per-address'), [null, null])
+  assert.deepEqual(await written('svc.broker.acl.enabled'), [null, ['true', 'false']])
+  assert.deepEqual(await written('svc.broker.sasl.mechanisms'), [
+    null,
+    ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI'],
+  ])
   // An empty list is neither a list with one word nor a missing value.
   for (const key of ['svc.broker.listeners', 'svc.storage.remote.metrics.common-tags']) {
     const empty = await setting(key)

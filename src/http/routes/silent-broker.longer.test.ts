@@ -19,6 +19,10 @@ interface Listed {
   readonly unavailableBrokers: readonly { readonly brokerId: number; readonly reason: string }[]
 }
 
+interface Described {
+  readonly positions: readonly { readonly startOffset: number | null }[]
+}
+
 test('while a broker does not answer, the others answer what they know and name what is missing', async t => {
   const brokers = createCluster(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const one = await brokers.start(1)
@@ -68,4 +72,12 @@ test('while a broker does not answer, the others answer what they know and name 
   const { totalLag, partitionsWithUnknownLag } = groups.find(({ groupId }) => groupId === ours![0])!.lag
   const known = ledByUs === 0 ? null : 2 * ledByUs
   assert.deepEqual([totalLag, partitionsWithUnknownLag], [known, 8 - ledByUs], 'a lower bound')
+  const ofTopic = await ask<Listed>('/api/v1/groups?limit=1000&topic=orders')
+  assert.deepEqual(
+    ofTopic.groups.map(({ groupId }) => groupId),
+    listed,
+    'a group with a position in partitions that do not answer is listed too',
+  )
+  const { positions } = await ask<Described>(`/api/v1/groups/${ours![0]}`)
+  assert.equal(positions.filter(({ startOffset }) => startOffset === null).length, 8 - ledByUs)
 })

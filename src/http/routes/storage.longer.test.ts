@@ -4,7 +4,9 @@ import { askHttp } from '../../../testing/ask-http.ts'
 import { startBroker } from '../../../testing/broker.ts'
 import { append } from '../../../testing/group-calls.ts'
 import { batchOf } from '../../../testing/kafka.ts'
+import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { createTopic } from '../../../testing/topic.ts'
+import { systemClock } from '../../base/clock.ts'
 import { produce } from '../../protocol/messages/produce.ts'
 
 interface Shown {
@@ -28,6 +30,7 @@ test('storage shows the size of each partition, by name or the largest first', a
   await append(wire, 2, ['a much longer record than those of the other partition'])
   const { store, streams, total } = await ask<Shown>('/api/v1/storage')
   assert.deepEqual([store.place, Number(store.totalBytes) > 0, total], [broker.dir, true, 4])
+  assert.deepEqual([store.breaker, store.pool, store.trouble], ['disabled', null, null])
   assert.deepEqual(
     streams.map(({ topic, partition, startOffset, endOffset, leaderId }) => {
       return [topic, partition, startOffset, endOffset, leaderId]
@@ -42,6 +45,29 @@ test('storage shows the size of each partition, by name or the largest first', a
   assert.deepEqual([streams[0]!.sizeBytes, streams[0]!.entries, streams[0]!.memoryBytes], [0, null, null])
   const largest = await ask<Shown>('/api/v1/storage?sort=sizeBytes&order=desc&limit=2&q=ORD')
   assert.deepEqual([largest.streams.map(({ partition }) => partition), largest.total], [[2, 1], 3])
+})
+
+test('a store that does not answer is described without the numbers that it would give', async t => {
+  const store = createMemoryStore(systemClock)
+  const openStore = async () => store
+  const broker = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true, openStore })
+  await createTopic(broker, 'orders', 1)
+  const ask = askHttp(broker.url)
+  store.faults.failNext('space', 'unavailable')
+  store.faults.failNext('usage', 'unavailable')
+  const refused = await ask<Shown>('/api/v1/storage')
+  assert.deepEqual(
+    [refused.store.place, refused.store.totalBytes, refused.store.description],
+    [null, null, store.description],
+  )
+  assert.match(String(refused.store.trouble), /\w/)
+  assert.deepEqual([refused.total, refused.streams[0]!.endOffset, refused.streams[0]!.entries], [1, 0, null])
+  const release = store.faults.hold('space')
+  const silent = await ask<Shown>('/api/v1/storage')
+  assert.equal(silent.store.trouble, 'the store gave no answer within 2000 ms')
+  release()
+  const again = await ask<Shown>('/api/v1/storage')
+  assert.deepEqual([again.store.place, again.store.trouble], ['memory', null])
 })
 
 test('idempotent producers are shown as their partitions remember them', async t => {

@@ -1,6 +1,6 @@
 // The local tier: where partitions rest, and how much each takes.
 
-import { measureSizes, measureStreams, partitionsOf } from '../../admin/storage.ts'
+import { describeStore, measureSizes, measureStreams, partitionsOf } from '../../admin/storage.ts'
 import { storageQuery, storageShape } from '../../api/storage.ts'
 import { pageOf, searchFor } from '../paging.ts'
 import { reply, route } from '../route.ts'
@@ -12,12 +12,10 @@ export const storageRoutes = [
     needs: 'viewer',
     verb: 'show storage',
     tag: 'storage',
-    doc: 'The place where partitions rest, its free room, and the size of each partition.',
+    doc: 'The place where partitions rest, its free room, its circuit breaker, the waits for its connections, and the size of each partition. A store that does not answer is described as far as this broker knows it.',
     query: storageQuery,
     answers: { 200: storageShape },
     async answer({ query }, rooms) {
-      const { store } = rooms
-      const { place, totalBytes, usableBytes } = await store.space()
       const places = partitionsOf(rooms, searchFor(query.q))
       const sizes = query.sort === 'sizeBytes' ? await measureSizes(rooms, places) : []
       const rows = places.map((each, at) => ({ place: each, size: sizes[at] ?? null }))
@@ -28,21 +26,9 @@ export const storageRoutes = [
         ({ place: { topic } }) => topic.name,
         ({ place: { partition } }) => partition,
       )
-      const streams = await measureStreams(
-        rooms,
-        page.map(row => row.place),
-      )
-      const known = (bytes: number) => (bytes < 0 ? null : bytes)
-      return reply(200, {
-        store: {
-          description: store.description,
-          place,
-          totalBytes: known(totalBytes),
-          usableBytes: known(usableBytes),
-        },
-        streams,
-        total: places.length,
-      })
+      const shown = page.map(row => row.place)
+      const [streams, store] = await Promise.all([measureStreams(rooms, shown), describeStore(rooms)])
+      return reply(200, { store, streams, total: places.length })
     },
   }),
 ]

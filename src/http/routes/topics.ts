@@ -46,12 +46,13 @@ export const topicRoutes = [
     verb: 'list topics',
     tag: 'topics',
     doc:
-      'A page of the topics whose names contain `q`, upper and lower case alike, and how many there are. With `fields=name` each has only its ' +
-      'name, and without a `limit` there is one page.',
+      'A page of the topics whose names contain `q`, upper and lower case alike, and how many there are. `names` leaves only the topics that ' +
+      'it lists. With `fields=name` each has only its name, and without a `limit` there is one page.',
     query: topicListQuery,
     answers: { 200: topicListShape },
     async answer({ query }, rooms) {
-      const { fields, limit, ...request } = query
+      const { fields, limit, names, internal, ...rest } = query
+      const request = { ...rest, names: names?.split(','), hasInternal: internal === 'true' }
       const { sort, offset } = request
       if (fields === undefined)
         return reply(200, { ...(await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_TOPIC_LIMIT })), offset })

@@ -15,6 +15,7 @@ import { deleteGroupsHandler } from './delete-groups.ts'
 import { deleteRecordsHandler } from './delete-records.ts'
 import { deleteTopicsHandler } from './delete-topics.ts'
 import { describeAclsHandler } from './describe-acls.ts'
+import { describeBrokerMetricsHandler } from './describe-broker-metrics.ts'
 import { describeClientQuotasHandler } from './describe-client-quotas.ts'
 import { describeClusterHandler } from './describe-cluster.ts'
 import { describeConfigsHandler } from './describe-configs.ts'
@@ -23,6 +24,7 @@ import { describeGroupsHandler } from './describe-groups.ts'
 import { describeLogDirsHandler } from './describe-log-dirs.ts'
 import { describeProducersHandler } from './describe-producers.ts'
 import { describeQuorumHandler } from './describe-quorum.ts'
+import { describeTopicMetricsHandler } from './describe-topic-metrics.ts'
 import { describeTopicPartitionsHandler } from './describe-topic-partitions.ts'
 import { describeUserScramCredentialsHandler } from './describe-user-scram-credentials.ts'
 import { electLeadersHandler } from './elect-leaders.ts'
@@ -93,4 +95,6 @@ export const handlers: readonly Handler[] = Object.freeze([
   listConfigResourcesHandler,
   describeTopicPartitionsHandler,
   describeDeliveriesHandler,
+  describeBrokerMetricsHandler,
+  describeTopicMetricsHandler,
 ])

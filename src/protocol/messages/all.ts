@@ -17,6 +17,7 @@ import { deleteGroups } from './delete-groups.ts'
 import { deleteRecords } from './delete-records.ts'
 import { deleteTopics } from './delete-topics.ts'
 import { describeAcls } from './describe-acls.ts'
+import { describeBrokerMetrics } from './describe-broker-metrics.ts'
 import { describeClientQuotas } from './describe-client-quotas.ts'
 import { describeCluster } from './describe-cluster.ts'
 import { describeConfigs } from './describe-configs.ts'
@@ -25,6 +26,7 @@ import { describeGroups } from './describe-groups.ts'
 import { describeLogDirs } from './describe-log-dirs.ts'
 import { describeProducers } from './describe-producers.ts'
 import { describeQuorum } from './describe-quorum.ts'
+import { describeTopicMetrics } from './describe-topic-metrics.ts'
 import { describeTopicPartitions } from './describe-topic-partitions.ts'
 import { describeUserScramCredentials } from './describe-user-scram-credentials.ts'
 import { electLeaders } from './elect-leaders.ts'
@@ -96,4 +98,8 @@ export const messages: readonly Api[] = Object.freeze([
   describeTopicPartitions,
 ])
 
-export const betweenBrokers: readonly Api[] = Object.freeze([describeDeliveries])
+export const betweenBrokers: readonly Api[] = Object.freeze([
+  describeDeliveries,
+  describeBrokerMetrics,
+  describeTopicMetrics,
+])

@@ -276,6 +276,7 @@ async function start(
   }
   return {
     description: `embedded store in ${path}, ${durability}`,
+    breaker: 'disabled',
     create: refuseUnmarked(verbs.create),
     remove: refuseUnmarked(verbs.remove),
     streams: refuseClosed(verbs.streams),
@@ -457,7 +458,7 @@ interface Parts {
   readonly tables: Tables
 }
 
-interface Verbs extends Omit<Store, 'description' | 'ping' | 'renewed' | 'close'> {
+interface Verbs extends Omit<Store, 'description' | 'breaker' | 'ping' | 'renewed' | 'close'> {
   /** Like open, but without a write. Resolves to null if the end would have to rise. */
   claim(...args: Parameters<Store['open']>): Promise<Opened | Fenced | Gone | null>
 }

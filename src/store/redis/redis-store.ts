@@ -5,7 +5,15 @@
 import { type Clock, sleep, type Timer, within } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
 import { StoreOpenError } from '../open-error.ts'
-import { isStoreFailure, type Pong, type Space, type Store, StoreUnavailable, type StreamId } from '../store.ts'
+import {
+  isStoreFailure,
+  type Pong,
+  type Space,
+  type Store,
+  StoreUnavailable,
+  type StreamId,
+  strictest,
+} from '../store.ts'
 import { type ControlLink, followAsk, type Link, type RedisLinks } from './client/links.ts'
 import { RedisError } from './client/redis-error.ts'
 import { objectionToCluster } from './client/topology.ts'
@@ -114,6 +122,9 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
 
   return {
     description: `${distinct.map(({ description }) => description).join('; documents on ')}, under ${namespace}:`,
+    get breaker() {
+      return strictest(distinct.map(({ breaker }) => breaker))
+    },
     create: ids =>
       call(async () => {
         await keepFormat(storage, keys.format)

@@ -7,10 +7,11 @@
 //                                          +--the probe fails---+
 
 import type { Clock, Timer } from '../../../base/clock.ts'
-import { StoreUnavailable } from '../../store.ts'
+import { BREAKER_STATES, type BreakerState, StoreUnavailable } from '../../store.ts'
 
-export const BREAKER_STATES = Object.freeze(['closed', 'open', 'half-open'] as const)
-export type BreakerState = (typeof BREAKER_STATES)[number]
+/** The states that a breaker moves between; it is never `disabled` later. */
+export const BREAKER_MOVES = Object.freeze(BREAKER_STATES.filter(state => state !== 'disabled'))
+type Moved = (typeof BREAKER_MOVES)[number]
 
 /** The number of failed calls in a row that open the breaker. Any reply of the server resets the count. */
 export const FAILURES_TO_OPEN = 5
@@ -31,17 +32,17 @@ export interface BreakerOptions {
   readonly openMs: number
   /** Rejects if the server is still unavailable. It must settle. */
   readonly probe: () => Promise<unknown>
-  readonly onMove: (state: BreakerState, why: string) => void
+  readonly onMove: (state: Moved, why: string) => void
 }
 
 export function createBreaker({ clock, openMs, probe, onMove }: BreakerOptions): Breaker {
-  let state: BreakerState = 'closed'
+  let state: Moved = 'closed'
   let failures = 0
   let why = ''
   let timer: Timer | null = null
   let isOver = false
 
-  const move = (next: BreakerState, because: string) => {
+  const move = (next: Moved, because: string) => {
     state = next
     onMove(next, because)
   }
@@ -85,9 +86,9 @@ export function createBreaker({ clock, openMs, probe, onMove }: BreakerOptions):
   }
 }
 
-/** The breaker for `circuit-breaker.enabled=false`: always closed. */
+/** The breaker for `circuit-breaker.enabled=false`: it lets every call pass. */
 export const noBreaker: Breaker = Object.freeze({
-  state: 'closed',
+  state: 'disabled',
   check() {},
   succeeded() {},
   failed() {},

@@ -9,6 +9,7 @@
 // - OutcomeUnknown: the command was sent, and the connection was lost or timed out before the reply.
 // - RedisError: the server's own error reply.
 
+import type { BreakerState } from '../../store.ts'
 import { RedisError } from './redis-error.ts'
 
 /**
@@ -101,6 +102,8 @@ export interface RedisLinks {
   /** For people: version, address, durability. */
   readonly description: string
   readonly isCluster: boolean
+  /** The state of the circuit breakers of all primaries, as the store's. */
+  readonly breaker: BreakerState
   /**
    * Returns the connection for all writes of this key's slot, in call order. All keys with one hash tag use the same
    * connection until the cluster moves their slot. The link does not follow MOVED and ASK: it rejects with that

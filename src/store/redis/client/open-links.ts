@@ -5,8 +5,8 @@
 import { sleep, type Timer } from '../../../base/clock.ts'
 import type { ObservedChild } from '../../../telemetry/metrics.ts'
 import { StoreOpenError } from '../../open-error.ts'
-import { isStoreFailure, StoreUnavailable } from '../../store.ts'
-import { BREAKER_STATES } from './breaker.ts'
+import { type BreakerState, isStoreFailure, StoreUnavailable, strictest } from '../../store.ts'
+import { BREAKER_MOVES } from './breaker.ts'
 import { explainFailure, isAway } from './connect-failure.ts'
 import { connect, credentialsOf } from './connection.ts'
 import type {
@@ -82,7 +82,7 @@ export class OpenRedisLinks implements RedisLinks {
       // The series exist from the start: a dashboard shows no increase for a series that begins with its first event.
       for (const result of ACQUISITIONS) metrics.child('svc.storage.local.pool.acquire', { result })
     }
-    for (const to of BREAKER_STATES) metrics.child('svc.redis.breaker_moves', { client: target.client, to })
+    for (const to of BREAKER_MOVES) metrics.child('svc.redis.breaker_moves', { client: target.client, to })
     metrics.sample('svc.redis.connections', { client: target.client }, () =>
       [...this.#primaries.values()].reduce((sum, { connections }) => sum + connections, 0),
     )
@@ -152,6 +152,10 @@ export class OpenRedisLinks implements RedisLinks {
 
   get isCluster(): boolean {
     return this.#options.target.isCluster
+  }
+
+  get breaker(): BreakerState {
+    return strictest([...this.#primaries.values()].map(({ breaker }) => breaker.state))
   }
 
   get description(): string {

@@ -456,8 +456,10 @@ test('a silent Redis opens the breaker, calls fail at once, and a PING closes it
     async () => /^StoreUnavailable: the circuit breaker is open/.test(await call()),
     20_000,
   )
+  assert.match(links.breaker, /^(half-)?open$/)
   redis.resume()
   await eventually('a closed breaker', async () => (await call()) === 'done', 20_000)
+  assert.equal(links.breaker, 'closed')
   assert.match(log(), /the circuit breaker of Redis at 127.0.0.1:\d+ is open: /)
   assert.equal(log().match(/the circuit breaker of/g)!.length, 1)
   assert.match(await metrics.scrape(), /svc_redis_breaker_moves_total\{client="broker",to="closed"\} 1/)
@@ -473,6 +475,7 @@ test('without a breaker every call is tried', { skip }, async t => {
   await redis.stop()
   const call = () => links.borrow('k', link => link.send(['PING'])).catch((error: Error) => error.message)
   for (let at = 0; at < 10; at++) assert.doesNotMatch(String(await call()), /circuit breaker/)
+  assert.equal(links.breaker, 'disabled')
 })
 
 test('latencies of commands are measured if the settings say so, and by socket if they say so', {

@@ -439,7 +439,7 @@ export class Primary implements LinkOwner {
   }
 
   async #watch(): Promise<void> {
-    if (this.breaker.state !== 'closed') return
+    if (this.breaker.state === 'open' || this.breaker.state === 'half-open') return
     const { control } = this
     if (!control.isConnected) return this.breaker.failed(`no connection to Redis at ${this.address}`)
     const { connection } = control

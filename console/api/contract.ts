@@ -1,0 +1,159 @@
+// The shapes of the operations that the console uses: the names in the path, the query, the body, and the answer. They
+// are types of src/api; operations.ts has the method and the path.
+
+import type { z } from 'zod'
+import type {
+  AclList,
+  aclListQuery,
+  aclMatchQuery,
+  aclMatchShape,
+  GrantedAcl,
+  grantShape,
+  NewAcl,
+  principalAclsShape,
+} from '../../src/api/acls.ts'
+import type { AuthStatus, SignedIn, SignIn } from '../../src/api/auth.ts'
+import type { brokerConfigsShape, brokerListShape } from '../../src/api/brokers.ts'
+import type { Capabilities } from '../../src/api/capabilities.ts'
+import type {
+  Credential,
+  CredentialList,
+  credentialChangeShape,
+  credentialListQuery,
+  NewCredential,
+  StoredCredential,
+} from '../../src/api/credentials.ts'
+import type {
+  DescribedGroup,
+  deletedOffsetsQuery,
+  deletedOffsetsShape,
+  GroupList,
+  groupListQuery,
+  lagOfGroupShape,
+  Reset,
+  ResetRequestBody,
+} from '../../src/api/groups.ts'
+import type { HealthInFull } from '../../src/api/health.ts'
+import type { LoggerChange, LoggerList, LoggerState } from '../../src/api/loggers.ts'
+import type {
+  MessagePage,
+  messagePageQuery,
+  messageQuery,
+  NewMessages,
+  ProducedMessages,
+  ShownRecord,
+} from '../../src/api/messages.ts'
+import type {
+  consumerLagQuery,
+  consumerLagsShape,
+  MetricsSnapshotBody,
+  metricsHistoryQuery,
+  metricsSnapshotQuery,
+  metricsHistoryShape,
+  topicMetricsPageShape,
+  topicMetricsQuery,
+} from '../../src/api/metrics.ts'
+import type { settingListQuery, settingListShape } from '../../src/api/settings.ts'
+import type { storageQuery, storageShape, storageStatsShape } from '../../src/api/storage.ts'
+import type {
+  ConfigChange,
+  CreatedTopic,
+  DeletedRecords,
+  GrownTopic,
+  NewPartitions,
+  NewTopic,
+  RecordDeletion,
+  TopicConfigs,
+  TopicDescription,
+  TopicList,
+  topicListQuery,
+} from '../../src/api/topics.ts'
+import type { NewUser, User, UserChange, UserList, userListQuery } from '../../src/api/users.ts'
+
+/** The members of a query as the console writes them; a member that is null or undefined is left out. */
+type Query<S extends z.ZodType> = {
+  readonly [Name in keyof z.output<S>]?: string | number | boolean | readonly string[] | null | undefined
+}
+
+interface Topic {
+  readonly topic: string
+}
+interface Group {
+  readonly group: string
+}
+interface Username {
+  readonly username: string
+}
+interface Place extends Topic {
+  readonly partition: number
+  readonly offset: number
+}
+
+/** An operation that is not here takes nothing and answers nothing that the console reads. */
+export interface Contract {
+  'describe session': { answer: AuthStatus }
+  'sign in': { body: SignIn; answer: SignedIn }
+  'sign out': { answer: undefined }
+  'make first admin': { body: SignIn; answer: SignedIn }
+
+  'show capabilities': { answer: Capabilities }
+  'show health in full': { answer: HealthInFull }
+  'list brokers': { answer: z.output<typeof brokerListShape> }
+  'list configs of broker': { params: { readonly broker: number }; answer: z.output<typeof brokerConfigsShape> }
+  'list loggers': { answer: LoggerList }
+  'change logger level': { params: { readonly logger: string }; body: LoggerChange; answer: LoggerState }
+  'list settings': { query: Query<typeof settingListQuery>; answer: z.output<typeof settingListShape> }
+  'show storage': { query: Query<typeof storageQuery>; answer: z.output<typeof storageShape> }
+  'read storage stats': { answer: z.output<typeof storageStatsShape> }
+
+  'read metrics': { query: Query<typeof metricsSnapshotQuery>; answer: MetricsSnapshotBody }
+  'read metrics history': { query: Query<typeof metricsHistoryQuery>; answer: z.output<typeof metricsHistoryShape> }
+  'read topic metrics': { query: Query<typeof topicMetricsQuery>; answer: z.output<typeof topicMetricsPageShape> }
+  'read consumer lag': { query: Query<typeof consumerLagQuery>; answer: z.output<typeof consumerLagsShape> }
+
+  'list topics': { query: Query<typeof topicListQuery>; answer: TopicList }
+  'describe topic': { params: Topic; answer: TopicDescription }
+  'create topic': { body: NewTopic; answer: CreatedTopic }
+  'delete topic': { params: Topic; answer: undefined }
+  'describe topic configs': { params: Topic; answer: TopicConfigs }
+  'alter topic configs': { params: Topic; body: ConfigChange; answer: TopicConfigs }
+  'add partitions': { params: Topic; body: NewPartitions; answer: GrownTopic }
+  'delete records': { params: Topic; body: RecordDeletion; answer: DeletedRecords }
+
+  'browse messages': { params: Topic; query: Query<typeof messagePageQuery>; answer: MessagePage }
+  'show message': { params: Place; query: Query<typeof messageQuery>; answer: ShownRecord }
+  'produce messages': { params: Topic; body: NewMessages; answer: ProducedMessages }
+
+  'list groups': { query: Query<typeof groupListQuery>; answer: GroupList }
+  'describe group': { params: Group; answer: DescribedGroup }
+  'show lag of group': { params: Group; answer: z.output<typeof lagOfGroupShape> }
+  'delete group': { params: Group; answer: undefined }
+  'delete offsets of group': {
+    params: Group
+    query: Query<typeof deletedOffsetsQuery>
+    answer: z.output<typeof deletedOffsetsShape>
+  }
+  'reset offsets of group': { params: Group; body: ResetRequestBody; answer: Reset }
+
+  'list users': { query: Query<typeof userListQuery>; answer: UserList }
+  'create user': { body: NewUser; answer: User }
+  'change user': { params: Username; body: UserChange; answer: User }
+  'delete user': { params: Username; answer: undefined }
+
+  'list acls': { query: Query<typeof aclListQuery>; answer: AclList }
+  'describe acls': { params: { readonly principal: string }; answer: z.output<typeof principalAclsShape> }
+  'match acls': { query: Query<typeof aclMatchQuery>; answer: z.output<typeof aclMatchShape> }
+  'create acl': { body: NewAcl; answer: GrantedAcl }
+  'delete acl': { params: { readonly principal: string }; query: Query<typeof grantShape>; answer: undefined }
+
+  'list credentials': { query: Query<typeof credentialListQuery>; answer: CredentialList }
+  'describe credential': { params: Username; answer: Credential }
+  'store credential': { body: NewCredential; answer: StoredCredential }
+  'change credential': { params: Username; body: z.input<typeof credentialChangeShape>; answer: Credential }
+  'delete credential': { params: Username; answer: undefined }
+}
+
+export type Answer<Name extends keyof Contract> = Contract[Name]['answer']
+
+/** The parts of a request that the operation takes. */
+export type Asked<Name extends keyof Contract> = Omit<Contract[Name], 'answer'>

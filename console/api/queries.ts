@@ -1,0 +1,119 @@
+// How components read and change things: hooks on the client, with one table of how often each answer is asked for
+// again. Nothing is asked for while the page is hidden or its updates are paused.
+
+import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { usePreference } from '../shell/preferences.ts'
+import { ask } from './client.ts'
+import type { Answer, Asked, Contract } from './contract.ts'
+import { asProblem, Problem } from './problem.ts'
+
+/** The step of the broker's history: rates do not change faster. */
+const STEP_MS = 15_000
+
+/** How often a visible answer is asked for again, in ms. An operation that is not here is asked on demand and on focus. */
+const EVERY_MS: Readonly<Partial<Record<keyof Contract, number>>> = {
+  'read metrics': STEP_MS,
+  'read metrics history': STEP_MS,
+  'read topic metrics': STEP_MS,
+  'read consumer lag': STEP_MS,
+  'list groups': STEP_MS,
+  'describe group': STEP_MS,
+  'list topics': 30_000,
+  'describe topic': STEP_MS,
+  'list brokers': STEP_MS,
+  'show storage': 30_000,
+  'show health in full': 5_000,
+}
+
+export const queryClient = new QueryClient({
+  defaultOptions: {
+    queries: {
+      retry: (failures, error) => failures < 1 && error instanceof Problem && error.isAway,
+      retryDelay: 1_000,
+      staleTime: 2_000,
+      gcTime: 300_000,
+      networkMode: 'always',
+    },
+    mutations: { networkMode: 'always' },
+  },
+})
+
+export interface Read<T> {
+  /** The newest answer, also while a newer one failed; undefined before the first. */
+  readonly data: T | undefined
+  /** Why the newest attempt failed; null if it did not. */
+  readonly problem: Problem | null
+  /** When `data` came, in ms since 1970; 0 before. */
+  readonly atMs: number
+  /** True while no answer and no problem is there yet. */
+  readonly isFirst: boolean
+  /** True while `data` belongs to another page or filter of the same list. */
+  readonly isOld: boolean
+  readonly isFetching: boolean
+  retry(): void
+}
+
+interface ReadOptions {
+  /** False asks nothing. */
+  readonly isWanted?: boolean
+  /** In ms; by default that of the table. 0 asks once. */
+  readonly everyMs?: number
+}
+
+/** Reads an operation and keeps its answer up to date while the component is on the page. */
+export function useRead<Name extends keyof Contract>(
+  name: Name,
+  asked: Asked<Name>,
+  { isWanted = true, everyMs = EVERY_MS[name] ?? 0 }: ReadOptions = {},
+): Read<Answer<Name>> {
+  const [isPaused] = usePreference('isPaused')
+  const result = useQuery({
+    queryKey: [name, asked],
+    // A query must not be undefined; an answer without a body is null.
+    queryFn: async ({ signal }) => (await ask(name, asked, { signal })) ?? null,
+    enabled: isWanted,
+    refetchInterval: isPaused || everyMs === 0 ? false : everyMs,
+    refetchOnWindowFocus: !isPaused,
+    placeholderData: keepPreviousData,
+  })
+  return {
+    data: (result.data ?? undefined) as Answer<Name> | undefined,
+    problem: result.error === null ? null : asProblem(result.error),
+    atMs: result.dataUpdatedAt,
+    isFirst: result.isPending,
+    isOld: result.isPlaceholderData,
+    isFetching: result.isFetching,
+    retry: () => void result.refetch(),
+  }
+}
+
+export interface Change<Name extends keyof Contract> {
+  /** Resolves to the answer in an object; null if the broker refused, and `problem` says why. */
+  run(asked: Asked<Name>): Promise<{ readonly answer: Answer<Name> } | null>
+  readonly isBusy: boolean
+  readonly problem: Problem | null
+  /** Forgets the problem. */
+  clear(): void
+}
+
+/** Returns a change. When it succeeded, everything that is on the page is asked for again. */
+export function useChange<Name extends keyof Contract>(name: Name): Change<Name> {
+  const client = useQueryClient()
+  const mutation = useMutation({
+    mutationFn: (asked: Asked<Name>) => ask(name, asked),
+    onSuccess: () => void client.invalidateQueries(),
+  })
+  return {
+    async run(asked) {
+      try {
+        return { answer: await mutation.mutateAsync(asked) }
+      } catch {
+        // `problem` has it.
+        return null
+      }
+    },
+    isBusy: mutation.isPending,
+    problem: mutation.error === null ? null : asProblem(mutation.error),
+    clear: () => mutation.reset(),
+  }
+}

@@ -1,0 +1,7 @@
+// The page Group.
+
+import { PageHead } from '../../parts/page.tsx'
+
+export function Group() {
+  return <PageHead title="Group" />
+}

@@ -1,0 +1,7 @@
+// The page Messages.
+
+import { PageHead } from '../../parts/page.tsx'
+
+export function Messages() {
+  return <PageHead title="Messages" />
+}

@@ -1,0 +1,7 @@
+// The page Topic.
+
+import { PageHead } from '../../parts/page.tsx'
+
+export function Topic() {
+  return <PageHead title="Topic" />
+}

@@ -1,0 +1,245 @@
+// A table of data over the browser's own <table>: sorting by links of the address, hidden columns, rows that open, and
+// two lines a row on a phone. The server sorts, filters and cuts the page.
+
+import { ArrowDown, ArrowUp, Columns3 } from 'lucide-react'
+import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react'
+import { usePreference } from '../shell/preferences.ts'
+import { Button } from './button.tsx'
+
+export interface Column<Row> {
+  /** The name in the list of hidden columns. */
+  readonly id: string
+  readonly head: string
+  /** The unit of the numbers, shown under the head. */
+  readonly unit?: string
+  /** The sort that the server knows; the column cannot be sorted without it. */
+  readonly sort?: string
+  /** Numbers are right aligned. */
+  readonly isNumber?: boolean
+  /** False for a column that a phone leaves out. The first column and two others are enough there. */
+  readonly isOnPhone?: boolean
+  /** True for a column that cannot be hidden. */
+  readonly isFixed?: boolean
+  readonly cell: (row: Row) => ReactNode
+}
+
+export interface Sorting {
+  readonly sort: string
+  readonly order: 'asc' | 'desc'
+  onSort(sort: string, order: 'asc' | 'desc'): void
+}
+
+interface DataTableProps<Row> {
+  /** The name of the table for screen readers, and for the list of hidden columns. */
+  readonly name: string
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  readonly columns: readonly Column<Row>[]
+  readonly sorting?: Sorting
+  /** Opens a row, by Enter or by a press anywhere in it. Its first cell should hold the same link. */
+  readonly onOpen?: (row: Row) => void
+  /** The row that is open. */
+  readonly openKey?: string
+  /** True lets the user hide columns. */
+  readonly canHide?: boolean
+  /** True while the rows belong to the page or filter before. */
+  readonly isOld?: boolean
+  /** Replaces the rows when there are none. */
+  readonly empty?: ReactNode
+}
+
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { name, keyOf, columns, sorting, onOpen, openKey, canHide = false, isOld = false, empty } = props
+  const [hidden, setHidden] = usePreference('hiddenColumns')
+  const body = useRef<HTMLTableSectionElement>(null)
+  const rows = useSteadyRows(props.rows, keyOf, body)
+  const hiddenHere = hidden[name] ?? []
+  const shown = columns.filter(({ id, isFixed }) => isFixed === true || !hiddenHere.includes(id))
+  const onPhone = (column: Column<Row>) => (column.isOnPhone === false ? 'max-sm:hidden' : '')
+
+  const move = (event: KeyboardEvent, row: Row) => {
+    if (event.key === 'Enter' && event.target === event.currentTarget) onOpen?.(row)
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+    if (step === 0) return
+    const all = [...body.current!.rows]
+    const next = all[all.indexOf(event.currentTarget as HTMLTableRowElement) + step]
+    if (next === undefined) return
+    event.preventDefault()
+    next.focus()
+  }
+
+  if (rows.length === 0 && empty !== undefined) return empty
+  return (
+    <div>
+      {canHide && (
+        <details className="relative mb-2 text-right">
+          <summary className="inline-flex min-h-7 items-center gap-2 rounded-control px-2 text-muted hover:bg-raised max-sm:hidden">
+            <Columns3 size={16} aria-hidden /> Columns
+          </summary>
+          <fieldset className="absolute right-0 z-20 rounded-card border border-line bg-surface p-3 text-left shadow-raised">
+            <legend className="sr-only">Shown columns</legend>
+            {columns
+              .filter(({ isFixed }) => isFixed !== true)
+              .map(({ id, head }) => (
+                <label key={id} className="flex min-h-7 items-center gap-2 whitespace-nowrap">
+                  <input
+                    type="checkbox"
+                    className="size-4 accent-accent"
+                    checked={!hiddenHere.includes(id)}
+                    onChange={({ target }) =>
+                      setHidden({
+                        ...hidden,
+                        [name]: target.checked ? hiddenHere.filter(each => each !== id) : [...hiddenHere, id],
+                      })
+                    }
+                  />
+                  {head}
+                </label>
+              ))}
+          </fieldset>
+        </details>
+      )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <section aria-label={name} tabIndex={0} className="overflow-x-auto rounded-card border border-line bg-surface">
+        <table className={`w-full border-collapse tabular-nums ${isOld ? 'opacity-60' : ''}`} aria-busy={isOld}>
+          <caption className="sr-only">{name}</caption>
+          <thead>
+            <tr className="border-b border-line">
+              {shown.map(column => (
+                <Head key={column.id} column={column} sorting={sorting} className={onPhone(column)} />
+              ))}
+            </tr>
+          </thead>
+          <tbody ref={body} data-rows>
+            {rows.map(row => {
+              const key = keyOf(row)
+              return (
+                <tr
+                  key={key}
+                  data-key={key}
+                  aria-selected={openKey === undefined ? undefined : key === openKey}
+                  {...(onOpen === undefined
+                    ? {}
+                    : {
+                        tabIndex: 0,
+                        onKeyDown: event => move(event, row),
+                        onClick: event => {
+                          if (!isOwnControl(event.target)) onOpen(row)
+                        },
+                      })}
+                  className={`h-9 border-b border-line last:border-0 max-sm:h-11 ${onOpen === undefined ? '' : 'cursor-pointer hover:bg-raised'} ${key === openKey ? 'bg-info-soft' : ''}`}
+                >
+                  {shown.map((column, at) => {
+                    const className = `px-3 py-1 ${column.isNumber === true ? 'text-right whitespace-nowrap' : 'text-left'} ${onPhone(column)}`
+                    return at === 0 ? (
+                      <th key={column.id} scope="row" className={`${className} font-normal`}>
+                        {column.cell(row)}
+                      </th>
+                    ) : (
+                      <td key={column.id} className={className}>
+                        {column.cell(row)}
+                      </td>
+                    )
+                  })}
+                </tr>
+              )
+            })}
+          </tbody>
+        </table>
+      </section>
+    </div>
+  )
+}
+
+/** Returns whether a press belongs to a link or a control in the row, or ends the selection of a text. */
+function isOwnControl(target: EventTarget): boolean {
+  return (target as Element).closest('a,button,input,select,label,summary') !== null || String(getSelection()) !== ''
+}
+
+interface HeadProps<Row> {
+  readonly column: Column<Row>
+  readonly sorting: Sorting | undefined
+  readonly className: string
+}
+
+function Head<Row>({ column: { head, unit, sort, isNumber = false }, sorting, className }: HeadProps<Row>) {
+  const isSorted = sort !== undefined && sorting?.sort === sort
+  const Arrow = sorting?.order === 'asc' ? ArrowUp : ArrowDown
+  const text = (
+    <>
+      {head}
+      {unit !== undefined && <span className="ml-1 font-normal text-muted">{unit}</span>}
+    </>
+  )
+  return (
+    <th
+      scope="col"
+      aria-sort={isSorted ? (sorting!.order === 'asc' ? 'ascending' : 'descending') : undefined}
+      className={`px-3 py-2 font-medium whitespace-nowrap ${isNumber ? 'text-right' : 'text-left'} ${className}`}
+    >
+      {sort === undefined || sorting === undefined ? (
+        text
+      ) : (
+        <button
+          type="button"
+          className="inline-flex min-h-6 items-center gap-1 font-medium"
+          onClick={() =>
+            sorting.onSort(sort, isSorted ? (sorting.order === 'asc' ? 'desc' : 'asc') : isNumber ? 'desc' : 'asc')
+          }
+        >
+          {text}
+          {isSorted && <Arrow size={14} aria-hidden />}
+        </button>
+      )}
+    </th>
+  )
+}
+
+/**
+ * Returns the rows in the order in which they stand on the page, as long as the pointer or the focus is in the table:
+ * a row must not move away under a press. New values are shown at once.
+ */
+function useSteadyRows<Row>(
+  rows: readonly Row[],
+  keyOf: (row: Row) => string,
+  body: { readonly current: HTMLTableSectionElement | null },
+): readonly Row[] {
+  const [steady, setSteady] = useState<readonly string[]>([])
+  const keys = rows.map(keyOf)
+  const isHeld = body.current?.matches(':hover, :focus-within') === true
+  const isSameSet = keys.length === steady.length && keys.every(key => steady.includes(key))
+  if (isHeld && isSameSet) {
+    const byKey = new Map(rows.map((row, at) => [keys[at]!, row]))
+    return steady.map(key => byKey.get(key)!)
+  }
+  if (keys.length !== steady.length || keys.some((key, at) => key !== steady[at])) setSteady(keys)
+  return rows
+}
+
+interface PagerProps {
+  readonly total: number
+  readonly offset: number
+  readonly limit: number
+  readonly onPage: (offset: number) => void
+  /** The plural of the rows: `topics`. */
+  readonly of: string
+}
+
+/** Which rows are shown, and the ways to the neighbouring pages. Renders nothing if one page holds all. */
+export function Pager({ total, offset, limit, onPage, of }: PagerProps) {
+  if (total <= limit && offset === 0) return null
+  const last = Math.min(total, offset + limit)
+  return (
+    <nav aria-label={`Pages of ${of}`} className="mt-3 flex flex-wrap items-center justify-end gap-3">
+      <span className="text-muted tabular-nums">
+        {offset + 1}–{last} of {total.toLocaleString('en')} {of}
+      </span>
+      <Button isSmall disabled={offset === 0} onClick={() => onPage(Math.max(0, offset - limit))}>
+        Previous
+      </Button>
+      <Button isSmall disabled={last >= total} onClick={() => onPage(offset + limit)}>
+        Next
+      </Button>
+    </nav>
+  )
+}

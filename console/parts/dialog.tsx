@@ -1,0 +1,55 @@
+// A dialog: the browser's own, which keeps the focus inside, closes with Escape and gives the focus back.
+
+import { X } from 'lucide-react'
+import { type ReactNode, useEffect, useId, useRef } from 'react'
+import { Button } from './button.tsx'
+
+interface DialogProps {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  /** For tables and long forms. */
+  readonly isWide?: boolean
+  /** False for a dialog that Escape does not close, because work in it would be lost. */
+  readonly isDismissable?: boolean
+}
+
+/** Renders an open dialog. It is open as long as it is rendered. */
+export function Dialog({ title, onClose, children, isWide = false, isDismissable = true }: DialogProps) {
+  const dialog = useRef<HTMLDialogElement>(null)
+  const heading = useId()
+  useEffect(() => {
+    const opener = document.activeElement
+    const element = dialog.current!
+    element.showModal()
+    return () => {
+      element.close()
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
+    }
+  }, [])
+  return (
+    <dialog
+      ref={dialog}
+      aria-labelledby={heading}
+      onCancel={event => {
+        // The component decides what is open, not the browser.
+        event.preventDefault()
+        if (isDismissable) onClose()
+      }}
+      className={`max-h-full w-full rounded-card border border-line bg-surface p-0 shadow-raised max-sm:m-0 max-sm:h-full max-sm:max-w-full ${isWide ? 'max-w-wide' : 'max-w-dialog'}`}
+    >
+      <div className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-line bg-surface px-4 py-3">
+        <h2 id={heading} className="text-section font-semibold">
+          {title}
+        </h2>
+        {isDismissable && <Button kind="quiet" icon={X} aria-label="Close" onClick={onClose} />}
+      </div>
+      <div className="p-4">{children}</div>
+    </dialog>
+  )
+}
+
+/** The row of buttons at the end of a dialog. */
+export function DialogActions({ children }: { readonly children: ReactNode }) {
+  return <div className="mt-6 flex flex-wrap justify-end gap-2">{children}</div>
+}

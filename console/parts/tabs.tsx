@@ -1,0 +1,33 @@
+// The parts of a page, as links: the chosen one is in the address, so that Back and a shared address work.
+
+import type { PageId } from '../../src/api/pages.ts'
+import { PageLink, type Target } from '../shell/address.tsx'
+
+interface Tab<Id extends PageId> extends Target<Id> {
+  readonly label: string
+  readonly isCurrent: boolean
+}
+
+/** `of` names the thing whose parts these are. */
+export function Tabs({ tabs, of }: { readonly tabs: readonly Tab<PageId>[]; readonly of: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+    <nav aria-label={`Parts of ${of}`} tabIndex={-1} className="mb-4 overflow-x-auto border-b border-line">
+      <ul className="flex gap-1">
+        {tabs.map(({ label, isCurrent, page, params, search }) => (
+          <li key={label}>
+            <PageLink
+              page={page}
+              {...(params === undefined ? {} : { params })}
+              {...(search === undefined ? {} : { search })}
+              isCurrent={isCurrent}
+              className={`-mb-px inline-flex min-h-9 items-center border-b-2 px-3 whitespace-nowrap max-sm:min-h-11 ${isCurrent ? 'border-accent font-medium text-text' : 'border-transparent text-muted hover:text-text'}`}
+            >
+              {label}
+            </PageLink>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}

@@ -1,0 +1,87 @@
+// The address as the state of a page: typed search parameters, links, and going to another page. The table of pages is
+// src/api/pages.ts.
+
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { type PageId, type ParamsOf, pages, readSearch, type SearchOf, writeSearch } from '../../src/api/pages.ts'
+
+export interface Target<Id extends PageId> {
+  readonly page: Id
+  readonly params?: ParamsOf<Id>
+  readonly search?: Partial<SearchOf<Id>>
+}
+
+/** Returns the path of a page in the router's form. */
+export function routePath(id: PageId): string {
+  return pages[id].path.replaceAll(/:(\w+)/g, '$$$1')
+}
+
+/** Returns the address of a page, as it stands in a link. */
+export function hrefOf<Id extends PageId>({ page, params, search = {} }: Target<Id>): string {
+  const given: Readonly<Record<string, string>> = params ?? {}
+  const path = pages[page].path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name] ?? ''))
+  const query = new URLSearchParams(writeSearch(page, search))
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
+export interface Here<Id extends PageId> {
+  readonly params: ParamsOf<Id>
+  readonly search: SearchOf<Id>
+  /**
+   * Changes some search parameters. With `isStep` the change becomes an entry of the browser's history, so that Back
+   * takes it back.
+   */
+  set(values: Partial<SearchOf<Id>>, options?: { readonly isStep?: boolean }): void
+}
+
+/** Returns the parameters of the page that is shown. */
+export function useHere<Id extends PageId>(page: Id): Here<Id> {
+  const params = useParams({ strict: false }) as ParamsOf<Id>
+  const given = useSearch({ strict: false }) as Readonly<Record<string, string | undefined>>
+  const navigate = useNavigate()
+  const search = readSearch(page, given)
+  return {
+    params,
+    search,
+    set(values, { isStep = false } = {}) {
+      void navigate({
+        to: routePath(page),
+        params,
+        search: writeSearch(page, { ...search, ...values }),
+        replace: !isStep,
+        resetScroll: false,
+      } as never)
+    },
+  }
+}
+
+/** Returns a function that goes to a page. */
+export function useGo(): <Id extends PageId>(target: Target<Id>, options?: { readonly replace?: boolean }) => void {
+  const navigate = useNavigate()
+  return ({ page, params, search = {} }, { replace = false } = {}) =>
+    void navigate({ to: routePath(page), params, search: writeSearch(page, search), replace } as never)
+}
+
+interface PageLinkProps<Id extends PageId> extends Target<Id> {
+  readonly children: ReactNode
+  readonly className?: string
+  readonly title?: string
+  readonly isCurrent?: boolean
+}
+
+/** A link to a page of the console. */
+export function PageLink<Id extends PageId>(props: PageLinkProps<Id>) {
+  const { page, params, search = {}, children, className = 'text-accent underline-offset-2 hover:underline' } = props
+  const to = { to: routePath(page), params, search: writeSearch(page, search) } as { readonly to: string }
+  return (
+    <Link
+      {...to}
+      className={className}
+      {...(props.title === undefined ? {} : { title: props.title })}
+      activeProps={{}}
+      aria-current={props.isCurrent ? 'page' : undefined}
+    >
+      {children}
+    </Link>
+  )
+}

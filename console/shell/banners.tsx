@@ -1,0 +1,53 @@
+// What holds for every page and must not be missed: the broker is away, access is open, the password is the shipped one.
+
+import { TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { Time } from '../parts/time.tsx'
+import { PageLink } from './address.tsx'
+import { useConnection } from './connection.ts'
+import { useSession } from './session.tsx'
+
+function Banner({ tone, name, children }: { readonly tone: 'warn' | 'danger'; readonly name: string; readonly children: ReactNode }) {
+  return (
+    <div
+      data-banner={name}
+      className={`flex items-start gap-2 px-4 py-2 ${tone === 'danger' ? 'bg-danger-soft text-danger' : 'bg-warn-soft text-warn'}`}
+    >
+      <TriangleAlert size={18} aria-hidden className="mt-px shrink-0" />
+      <div>{children}</div>
+    </div>
+  )
+}
+
+export function Banners() {
+  const { status } = useSession()
+  const { trouble, answeredAtMs } = useConnection()
+  return (
+    <>
+      <div role="alert">
+        {trouble !== null && (
+          <Banner tone="danger" name="away">
+            {trouble.problem.detail}
+            {answeredAtMs > 0 && (
+              <>
+                {' '}
+                The last answer came at <Time ms={answeredAtMs} isShort />. The console tries again every second.
+              </>
+            )}
+          </Banner>
+        )}
+      </div>
+      {status?.securityEnabled === false && (
+        <Banner tone="warn" name="open-access">
+          Open access: everybody who can reach this address is an administrator.
+        </Banner>
+      )}
+      {status?.passwordChangeRequired === true && (
+        <Banner tone="warn" name="shipped-password">
+          You sign in with the password that Ketch ships. <PageLink page="password">Change it</PageLink>: until then
+          nobody can sign in from another machine.
+        </Banner>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,83 @@
+// What is around every page: the way to the content, the navigation, the controls of updates and account, and what lies
+// over the page.
+
+import { Outlet, useLocation } from '@tanstack/react-router'
+import { Menu, Search } from 'lucide-react'
+import { useMemo, useState } from 'react'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { PageLink } from './address.tsx'
+import { AccountButton } from './account.tsx'
+import { Banners } from './banners.tsx'
+import { Help } from './help.tsx'
+import { Navigation } from './navigation.tsx'
+import { Palette } from './palette.tsx'
+import { RefreshControl } from './refresh.tsx'
+import { type Overlay, ShellContext, useShell } from './shell.ts'
+import { useShortcuts } from './shortcuts.tsx'
+import { Toasts } from './toasts.tsx'
+
+export function Frame() {
+  const [overlay, setOverlay] = useState<Overlay | null>(null)
+  const shell = useMemo(() => ({ overlay, open: setOverlay }), [overlay])
+  return (
+    <ShellContext value={shell}>
+      <Bars />
+    </ShellContext>
+  )
+}
+
+function Bars() {
+  const { pathname } = useLocation()
+  const { overlay, open } = useShell()
+  useShortcuts()
+  const close = () => open(null)
+  return (
+    <div className="flex min-h-dvh flex-col">
+      <a
+        href="#content"
+        className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-40 focus:rounded-control focus:bg-surface focus:p-3"
+        onClick={event => {
+          event.preventDefault()
+          document.querySelector<HTMLElement>('main h1')?.focus()
+        }}
+      >
+        Go to the content
+      </a>
+      <header className="sticky top-0 z-20 flex min-h-12 items-center border-b border-line bg-surface px-1 sm:gap-2 sm:px-4">
+        <div className="md:hidden">
+          <Button kind="quiet" icon={Menu} onClick={() => open('navigation')}>
+            Menu
+          </Button>
+        </div>
+        <PageLink page="overview" className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text">
+          Ketch
+        </PageLink>
+        <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>
+          <span className="text-muted max-lg:sr-only" aria-hidden>
+            Ctrl K
+          </span>
+        </Button>
+        <RefreshControl />
+        <AccountButton />
+      </header>
+      <Banners />
+      <div className="mx-auto flex w-full max-w-page grow">
+        <aside className="w-56 shrink-0 border-r border-line p-3 max-md:hidden">
+          <Navigation path={pathname} />
+        </aside>
+        <main id="content" className="min-w-0 grow p-4 md:p-6">
+          <Outlet />
+        </main>
+      </div>
+      <Toasts />
+      {overlay === 'palette' && <Palette onClose={close} />}
+      {overlay === 'help' && <Help onClose={close} />}
+      {overlay === 'navigation' && (
+        <Dialog title="Menu" onClose={close}>
+          <Navigation path={pathname} onLeave={close} />
+        </Dialog>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,75 @@
+// Decides what an address shows: the page, or first the sign-in, the first-run setup, or the change of the password.
+
+import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
+import { type ReactNode, Suspense, useEffect } from 'react'
+import { type Page, type PageId, pages } from '../../src/api/pages.ts'
+import { Skeleton } from '../parts/states.tsx'
+import { ProblemNote } from '../parts/problem-note.tsx'
+import { useGo } from './address.tsx'
+import { ownAddress } from './own-address.ts'
+import { Frame } from './frame.tsx'
+import { useHeartbeat } from './heartbeat.tsx'
+import { SessionDialog } from './session-dialog.tsx'
+import { useSession } from './session.tsx'
+import { Toasts } from './toasts.tsx'
+
+export function Gate() {
+  const { status, problem, refresh, mustChangePassword, isExpired } = useSession()
+  const { pathname, href, search } = useLocation()
+  const { history } = useRouter()
+  const go = useGo()
+  useHeartbeat()
+  const shown = (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
+  const isOpenPage = shown !== undefined && (pages[shown] as Page).isOpen === true
+
+  let wanted: PageId | null = null
+  if (status !== undefined && status.securityEnabled) {
+    if (status.setupRequired) wanted = 'setup'
+    else if (status.user === undefined && !isExpired) wanted = 'signIn'
+    else if (mustChangePassword) wanted = 'password'
+    else if (shown === 'setup') wanted = 'overview'
+  } else if (status !== undefined && isOpenPage) wanted = 'overview'
+  // The user is signed in: back to the page that was asked for.
+  const back = shown === 'signIn' && wanted === null ? ownAddress((search as { readonly to?: string }).to) : null
+  const mustMove = wanted !== null && wanted !== shown
+  const isOverview = wanted === 'overview' || pathname === '/'
+
+  useEffect(() => {
+    if (back !== null) history.replace(back)
+    if (!mustMove || wanted === null) return
+    const way = wanted === 'signIn' && !isOverview && !isOpenPage ? { to: href } : {}
+    go({ page: wanted, search: way } as never, { replace: true })
+  })
+
+  if (status === undefined)
+    return (
+      <Bare>
+        {problem === null ? (
+          <Skeleton rows={6} />
+        ) : (
+          <ProblemNote problem={problem} of="The console" onRetry={() => void refresh().catch(() => {})} />
+        )}
+      </Bare>
+    )
+  if (mustMove || back !== null) return <Bare>{null}</Bare>
+  if (isOpenPage || mustChangePassword)
+    return (
+      <Bare>
+        <Suspense fallback={<Skeleton rows={6} />}>
+          <Outlet />
+        </Suspense>
+        <Toasts />
+      </Bare>
+    )
+  return (
+    <>
+      <Frame />
+      {isExpired && <SessionDialog />}
+    </>
+  )
+}
+
+/** A page without navigation: sign-in, setup, and while the broker is not there. */
+function Bare({ children }: { readonly children: ReactNode }) {
+  return <main className="mx-auto w-full max-w-dialog p-4 pt-12">{children}</main>
+}

@@ -1,0 +1,54 @@
+// Asks the broker again and again whether it lives, while the page is visible, so that an outage shows on every page
+// within seconds. When the broker is back, everything on the page is asked for again at once.
+
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef } from 'react'
+import { pause } from '../api/client.ts'
+import { Problem } from '../api/problem.ts'
+import { useConnection } from './connection.ts'
+import { usePreference } from './preferences.ts'
+import { useSession } from './session.tsx'
+
+/** The time in ms between two beats, and between two while the broker does not answer. */
+const BEAT_MS = 3_000
+const BEAT_IN_TROUBLE_MS = 1_000
+/** The time in ms that a beat may take. */
+const PATIENCE_MS = 2_000
+
+export function useHeartbeat(): void {
+  const client = useQueryClient()
+  const [isPaused] = usePreference('isPaused')
+  const { refresh } = useSession()
+  const { trouble } = useConnection()
+  const isAway = trouble !== null
+  const wasAway = useRef(false)
+  const latest = useRef(refresh)
+  latest.current = refresh
+
+  useEffect(() => {
+    if (isPaused) return
+    const ended = new AbortController()
+    const beat = async () => {
+      for (;;) {
+        await pause(isAway ? BEAT_IN_TROUBLE_MS : BEAT_MS, ended.signal)
+        if (document.visibilityState !== 'visible') continue
+        try {
+          // The session rests in the store, so that the broker answers this only while both are there.
+          await latest.current({ signal: ended.signal, patienceMs: PATIENCE_MS })
+        } catch (error) {
+          // connection.ts has noted it.
+          if (!(error instanceof Problem)) throw error
+        }
+      }
+    }
+    beat().catch(() => {
+      // The page was left, or the updates were paused.
+    })
+    return () => ended.abort()
+  }, [isPaused, isAway])
+
+  useEffect(() => {
+    if (wasAway.current && !isAway) void client.invalidateQueries()
+    wasAway.current = isAway
+  }, [isAway, client])
+}

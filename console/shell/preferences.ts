@@ -1,0 +1,87 @@
+// What a person has chosen for this browser: theme, time zone, shortcuts, columns. It rests in the storage of the
+// browser; a choice in one tab holds in the others at once.
+
+import { useSyncExternalStore } from 'react'
+
+export interface Preferences {
+  readonly theme: 'system' | 'light' | 'dark'
+  /** `local`, or an IANA name such as `UTC` or `Asia/Kolkata`. */
+  readonly zone: string
+  /** True while the user has stopped the updates. */
+  readonly isPaused: boolean
+  readonly hasShortcuts: boolean
+  /** The hidden columns of each table, by the name of the table. */
+  readonly hiddenColumns: Readonly<Record<string, readonly string[]>>
+  /** The order in which each topic was last read. */
+  readonly orders: Readonly<Record<string, 'oldest' | 'newest'>>
+}
+
+const DEFAULTS: Preferences = {
+  theme: 'system',
+  zone: 'local',
+  isPaused: false,
+  hasShortcuts: true,
+  hiddenColumns: {},
+  orders: {},
+}
+
+/** Choices that end with the page. */
+const TRANSIENT: ReadonlySet<string> = new Set<keyof Preferences>(['isPaused'])
+const PLACE = 'ketch-console'
+
+let current: Preferences = { ...DEFAULTS, ...stored() }
+const listeners = new Set<() => void>()
+
+function stored(): Partial<Preferences> {
+  try {
+    const found: unknown = JSON.parse(localStorage.getItem(PLACE) ?? '{}')
+    return typeof found === 'object' && found !== null ? found : {}
+  } catch {
+    // The browser keeps nothing, or something else wrote there.
+    return {}
+  }
+}
+
+function tell(): void {
+  for (const listener of listeners) listener()
+}
+
+export function readPreference<Name extends keyof Preferences>(name: Name): Preferences[Name] {
+  return current[name]
+}
+
+export function setPreference<Name extends keyof Preferences>(name: Name, value: Preferences[Name]): void {
+  current = { ...current, [name]: value }
+  try {
+    const kept = Object.entries(current).filter(([each]) => !TRANSIENT.has(each))
+    localStorage.setItem(PLACE, JSON.stringify(Object.fromEntries(kept)))
+  } catch {
+    // The choice then holds until the page is left.
+  }
+  tell()
+}
+
+/** Returns a preference and the function that sets it. */
+export function usePreference<Name extends keyof Preferences>(
+  name: Name,
+): readonly [Preferences[Name], (value: Preferences[Name]) => void] {
+  const value = useSyncExternalStore(subscribe, () => current[name])
+  return [value, given => setPreference(name, given)]
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+/** Follows the other tabs, and shows the theme. Called once for the page. */
+export function followPreferences(): void {
+  const show = () => document.documentElement.setAttribute('data-theme', current.theme)
+  listeners.add(show)
+  show()
+  addEventListener('storage', ({ key }) => {
+    if (key !== PLACE) return
+    current = { ...DEFAULTS, ...stored(), isPaused: current.isPaused }
+    tell()
+  })
+}

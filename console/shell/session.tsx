@@ -1,0 +1,137 @@
+// Who is signed in, and what that user may do. A session that ended opens the sign-in over the page: the page keeps
+// its drafts, and the requests that were refused run afterwards. The forms themselves are in pages/sign-in.
+
+import { useQueryClient } from '@tanstack/react-query'
+import { createContext, type ReactNode, use, useEffect, useMemo, useRef, useState } from 'react'
+import type { AuthStatus } from '../../src/api/auth.ts'
+import { type AskOptions, ask, type Operation, watchAnswers } from '../api/client.ts'
+import { operations } from '../api/operations.ts'
+import { Problem } from '../api/problem.ts'
+import { noteAnswer } from './connection.ts'
+
+export interface Session {
+  /** Undefined until the first answer of the broker. */
+  readonly status: AuthStatus | undefined
+  /** Why the broker does not say who is signed in; null if it does. */
+  readonly problem: Problem | null
+  /** True while the user has to sign in over the page, or gave up to do so. */
+  readonly isExpired: boolean
+  /** True while the broker allows nothing but the change of the password. */
+  readonly mustChangePassword: boolean
+  /** Returns whether the user may do this. */
+  may(operation: Operation): boolean
+  /** Asks again who is signed in, for example after a sign-in. Throws a Problem. */
+  refresh(options?: AskOptions): Promise<AuthStatus>
+  /** Ends the session, here and in the other tabs. Throws a Problem. */
+  signOut(): Promise<void>
+  /** Forgets everything that this user saw, because the session has ended on purpose. */
+  leave(): Promise<void>
+}
+
+const SessionContext = createContext<Session | null>(null)
+
+export function useSession(): Session {
+  return use(SessionContext)!
+}
+
+const TABS = 'ketch-session'
+
+function isSame(one: AuthStatus | undefined, other: AuthStatus): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
+export function SessionProvider({ children }: { readonly children: ReactNode }) {
+  const client = useQueryClient()
+  const [status, setStatus] = useState<AuthStatus>()
+  const [problem, setProblem] = useState<Problem | null>(null)
+  const [isExpired, setExpired] = useState(false)
+  const [mustChangePassword, setMustChange] = useState(false)
+  /** Those that wait for the sign-in. */
+  const waiting = useRef<PromiseWithResolvers<void> | null>(null)
+  const tabs = useMemo(() => new BroadcastChannel(TABS), [])
+  /** The user whose page this is, also while the session is over; undefined before the sign-in. */
+  const user = useRef<string>(undefined)
+
+  const session = useMemo<Session>(() => {
+    const role = status?.role
+    const isOpen = status?.securityEnabled === false
+    async function refresh(options: AskOptions = {}) {
+      try {
+        const found = await ask('describe session', {}, options)
+        setProblem(null)
+        if (found.securityEnabled && found.user === undefined) {
+          // The page stays as the user left it, under the sign-in.
+          if (user.current !== undefined) setExpired(true)
+          else setStatus(found)
+          return found
+        }
+        setStatus(before => (isSame(before, found) ? before : found))
+        setExpired(false)
+        if (found.passwordChangeRequired !== true) setMustChange(false)
+        if (user.current !== undefined && user.current !== found.user) client.clear()
+        user.current = found.user
+        waiting.current?.resolve()
+        waiting.current = null
+        return found
+      } catch (error) {
+        if (error instanceof Problem) setProblem(error)
+        throw error
+      }
+    }
+    async function leave() {
+      user.current = undefined
+      client.clear()
+      tabs.postMessage('left')
+      await refresh()
+    }
+    return {
+      status,
+      problem,
+      isExpired,
+      mustChangePassword,
+      refresh,
+      may(operation) {
+        const { needs } = operations[operation]
+        if (isOpen || needs === 'anybody') return true
+        return needs === 'viewer' ? role !== undefined : role === 'ADMIN'
+      },
+      async signOut() {
+        await ask('sign out', {})
+        await leave()
+      },
+      leave,
+    }
+  }, [status, problem, isExpired, mustChangePassword, client, tabs])
+
+  const latest = useRef(session)
+  latest.current = session
+
+  useEffect(() => {
+    watchAnswers({
+      signIn() {
+        // Before the first sign-in there is no page to come back to: the request fails, and the sign-in page is shown.
+        waiting.current ??= Promise.withResolvers<void>()
+        if (user.current !== undefined) setExpired(true)
+        else void latest.current.refresh().catch(() => {})
+        return waiting.current.promise
+      },
+      passwordChangeRequired: () => setMustChange(true),
+      answered: noteAnswer,
+    })
+    void latest.current.refresh().catch(() => {})
+    tabs.onmessage = () => void latest.current.refresh().catch(() => {})
+    return () => watchAnswers(null)
+  }, [tabs])
+
+  const shown = status?.user
+  useEffect(() => {
+    if (shown !== undefined) tabs.postMessage('signed in')
+  }, [shown, tabs])
+
+  return <SessionContext value={session}>{children}</SessionContext>
+}
+
+/** Returns whether the user may run the operation. */
+export function useMay(operation: Operation): boolean {
+  return useSession().may(operation)
+}

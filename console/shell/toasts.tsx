@@ -1,0 +1,54 @@
+// Short messages about what was done, in one polite live region. A failure is never a toast: it stands where it belongs.
+
+import { X } from 'lucide-react'
+import { useSyncExternalStore } from 'react'
+import { pause } from '../api/client.ts'
+
+interface Toast {
+  readonly id: number
+  readonly text: string
+}
+
+/** How long a toast stays, in ms. */
+const STAY_MS = 6_000
+
+let toasts: readonly Toast[] = []
+let last = 0
+const listeners = new Set<() => void>()
+
+function show(next: readonly Toast[]): void {
+  toasts = next
+  for (const listener of listeners) listener()
+}
+
+/** Shows a sentence for a while, and has it read aloud. */
+export function toast(text: string): void {
+  const id = ++last
+  show([...toasts.slice(-2), { id, text }])
+  void pause(STAY_MS).then(() => dismiss(id))
+}
+
+function dismiss(id: number): void {
+  show(toasts.filter(each => each.id !== id))
+}
+
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener)
+  return () => listeners.delete(listener)
+}
+
+export function Toasts() {
+  const shown = useSyncExternalStore(subscribe, () => toasts)
+  return (
+    <div aria-live="polite" role="status" className="fixed inset-x-4 bottom-4 z-30 flex flex-col items-end gap-2 empty:hidden">
+      {shown.map(({ id, text }) => (
+        <div key={id} className="flex items-start gap-3 rounded-card bg-text px-4 py-3 text-surface shadow-raised">
+          <span>{text}</span>
+          <button type="button" aria-label="Dismiss" onClick={() => dismiss(id)} className="-m-1 p-1">
+            <X size={16} aria-hidden />
+          </button>
+        </div>
+      ))}
+    </div>
+  )
+}

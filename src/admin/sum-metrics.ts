@@ -1,0 +1,154 @@
+// Adds up the metrics of several brokers. It asks no broker: cluster-metrics.ts does.
+//
+// The steps of two brokers end at different times. They are joined by their numbers on the common grid of
+// telemetry/history.ts. So a sum has steps that end at most one interval apart, and its own end is the line of the grid:
+//
+//   common grid     |────────|────────|────────|────────|
+//   broker 1         ────────|────────|────────|
+//   broker 2              |────────|────────|─ ─ ─ ─ ─       its third step is not over
+//   sum             |────────|────────|
+//
+// The sum ends with the newest step that each of the brokers has. Otherwise the last sample would often miss the traffic
+// of a broker whose step is not over yet, and a chart would end with a drop.
+
+import {
+  ADDITIVE,
+  combineSteps,
+  type HistorySample,
+  type TopicRates,
+  type TopicSample,
+  type TopicTraffic,
+} from '../telemetry/history.ts'
+import { highest } from '../telemetry/step-histogram.ts'
+import type { Counters, HistoryOfBrokers } from './metrics.ts'
+
+/** The steps of one broker, oldest first; the last one has the number `commonStep` on the common grid. */
+export interface Steps<Sample> {
+  readonly commonStep: number
+  readonly samples: readonly Sample[]
+}
+
+/**
+ * A broker whose newest step is more steps behind this broker does not hold back the sums: its clock is wrong. Brokers
+ * with equal clocks are one step apart, or two while a step is being captured.
+ */
+export const MOST_STEPS_BEHIND = 2
+
+const COUNTERS = [
+  'activeConnections',
+  'backpressureConnections',
+  'messages',
+  'bytes',
+  'messagesOut',
+  'bytesOut',
+  'requests',
+  'rebalances',
+  'brokerFailures',
+  'lossyRecords',
+] as const satisfies (keyof Counters)[]
+
+/** Adds up the numbers of at least one broker. The result has the longest uptime and the highest percentiles. */
+export function sumCounters(brokers: readonly Counters[]): Counters {
+  return {
+    ...sumOf(COUNTERS, brokers),
+    uptimeMs: Math.max(...brokers.map(({ uptimeMs }) => uptimeMs)),
+    requestLatencyMs: highest(brokers.map(({ requestLatencyMs }) => requestLatencyMs)),
+  }
+}
+
+/** Adds up the rates of a topic on several brokers. The result has the highest percentiles. */
+export function sumRates(brokers: readonly TopicRates[]): TopicRates {
+  return {
+    produce: sumTraffic(brokers.map(({ produce }) => produce)),
+    fetch: sumTraffic(brokers.map(({ fetch }) => fetch)),
+  }
+}
+
+/** Called for thousands of topics at once, so it names its fields. */
+function sumTraffic(brokers: readonly TopicTraffic[]): TopicTraffic {
+  let [recordsPerSecond, bytesPerSecond, requestsPerSecond] = [0, 0, 0]
+  for (const traffic of brokers) {
+    recordsPerSecond += traffic.recordsPerSecond
+    bytesPerSecond += traffic.bytesPerSecond
+    requestsPerSecond += traffic.requestsPerSecond
+  }
+  const latencyMs = highest(brokers.map(({ latencyMs: each }) => each))
+  return { recordsPerSecond, bytesPerSecond, requestsPerSecond, latencyMs }
+}
+
+/** Returns the number of the newest step that all brokers have, as far as their clocks agree with this one's. */
+export function lastCommonStep(own: number, others: readonly number[]): number {
+  return Math.max(own - MOST_STEPS_BEHIND, Math.min(own, ...others))
+}
+
+/** Adds up the samples of a topic, up to this step, and returns the newest `limit` of them. */
+export function sumTopicSamples(
+  brokers: readonly Steps<Omit<TopicSample, 'timestamp'>>[],
+  { lastStep, intervalMs, limit }: { readonly lastStep: number; readonly intervalMs: number; readonly limit: number },
+): readonly TopicSample[] {
+  const sums = Array.from(join(brokers, lastStep), ([step, samples]) => ({
+    timestamp: Math.round(step * intervalMs),
+    ...sumOf(['recordsPerSecond', 'bytesPerSecond'], samples),
+  }))
+  return sums.slice(Math.max(0, sums.length - limit))
+}
+
+export interface SumOptions {
+  readonly lastStep: number
+  readonly intervalMs: number
+  /** As in HistoryQuery. */
+  readonly fromMs: number
+  readonly stepMs: number
+}
+
+/** Adds up the histories of brokers, up to this step. The sums have the highest percentiles. */
+export function sumHistories(
+  brokers: readonly Steps<Omit<HistorySample, 'timestamp'>>[],
+  { lastStep, intervalMs, fromMs, stepMs }: SumOptions,
+): HistoryOfBrokers['samples'] {
+  const together = Math.max(1, Math.floor(stepMs / intervalMs))
+  const groups = new Map<number, HistoryOfBrokers['samples'][number][]>()
+  for (const [step, samples] of join(brokers, lastStep)) {
+    const timestamp = Math.round(step * intervalMs)
+    if (timestamp < fromMs) continue
+    const sample = {
+      timestamp,
+      ...sumOf(ADDITIVE, samples),
+      requestLatencyMs: highest(samples.map(({ requestLatencyMs }) => requestLatencyMs)),
+      produceLatencyMs: highest(samples.map(({ produceLatencyMs }) => produceLatencyMs)),
+      brokers: samples.length,
+    }
+    // Groups by the position on the grid, so that a step belongs to the same group in every query.
+    const group = Math.floor((step - 1) / together)
+    const others = groups.get(group)
+    if (others === undefined) groups.set(group, [sample])
+    else others.push(sample)
+  }
+  return Array.from(groups.values(), samples => ({
+    ...combineSteps(samples),
+    brokers: Math.min(...samples.map(({ brokers: each }) => each)),
+  }))
+}
+
+/** Returns the samples of each step, in the order of the steps. */
+function join<Sample>(brokers: readonly Steps<Sample>[], lastStep: number): [step: number, samples: Sample[]][] {
+  const joined = new Map<number, Sample[]>()
+  for (const { commonStep, samples } of brokers) {
+    for (const [i, sample] of samples.entries()) {
+      const step = commonStep - (samples.length - 1 - i)
+      if (step > lastStep) break
+      const others = joined.get(step)
+      if (others === undefined) joined.set(step, [sample])
+      else others.push(sample)
+    }
+  }
+  return [...joined].sort(([one], [other]) => one - other)
+}
+
+function sumOf<Field extends string>(
+  fields: readonly Field[],
+  values: readonly Readonly<Record<Field, number>>[],
+): Record<Field, number> {
+  const sum = (field: Field) => values.reduce((total, { [field]: each }) => total + each, 0)
+  return Object.fromEntries(fields.map(field => [field, sum(field)])) as Record<Field, number>
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { absenceOf, type CapabilityId, capabilities } from './capabilities.ts'
+import { loadSettings } from './load.ts'
+import { keys, settingsTable, testSettings } from './settings.ts'
+import { capabilityStates, idleSwitches } from './switches.ts'
+
+const ids = Object.keys(capabilities) as readonly CapabilityId[]
+
+const load = (...argv: readonly string[]) => loadSettings({ argv, env: {}, cwd: '/', readFile: () => new Uint8Array() })
+
+test('switches that are on by default and do nothing yet are named in one sentence', () => {
+  assert.equal(
+    idleSwitches(testSettings()),
+    'svc.schema-registry.enabled is true and does nothing yet: the schema registry is not in this version',
+  )
+  assert.equal(idleSwitches(testSettings({ 'schema-registry.enabled': false })), null)
+})
+
+test('a capability is on, off with the place of its setting, or absent with a sentence', () => {
+  const states = (...argv: readonly string[]) =>
+    Object.fromEntries(capabilityStates(load(...argv)).map(({ id, state, because }) => [id, because ?? state]))
+  const absent = {
+    'schema-registry': 'The schema registry is not in this version of Ketch.',
+    'remote-tier': 'The remote tier is not in this version of Ketch.',
+    compaction: 'Compaction is not in this version of Ketch.',
+    mcp: 'The MCP endpoint is not in this version of Ketch.',
+  }
+  assert.deepEqual(states(), {
+    tls: 'svc.broker.tls is false (default).',
+    sasl: 'svc.broker.sasl.enabled is false (default).',
+    acls: 'svc.broker.acl.enabled is false (default).',
+    export: 'on',
+    ...absent,
+  })
+  const sasl = ['--svc.broker.sasl.enabled=true', '--svc.broker.acl.enabled=true']
+  assert.deepEqual(states(...sasl, '--svc.admin.message-export-enabled=false'), {
+    tls: 'svc.broker.tls is false (default).',
+    sasl: 'on',
+    acls: 'on',
+    export: 'svc.admin.message-export-enabled is false (command line).',
+    ...absent,
+  })
+})
+
+test('one listener with TLS and SASL is enough for both to be on', () => {
+  const inside = { name: 'IN', host: null, port: 9093, advertisedHost: null, advertisedPort: null } as const
+  const settings = testSettings({ 'broker.listeners': [{ ...inside, security: 'sasl-tls' }] })
+  const states = capabilityStates(settings).map(({ id, state }) => `${id} ${state}`)
+  assert.deepEqual(states.slice(0, 3), ['tls on', 'sasl on', 'acls off'])
+})
+
+test('every setting that waits for a capability names one that this version does not have', () => {
+  const absent: readonly string[] = ids.filter(id => !capabilities[id].isHere).map(id => capabilities[id].name)
+  const waiting = keys.filter(key => settingsTable[key].notYet !== undefined)
+  for (const key of waiting) assert.ok(absent.includes(settingsTable[key].notYet!), key)
+  for (const id of ids) {
+    const { key, isHere } = capabilities[id]
+    if (key !== null) assert.equal(waiting.includes(key), !isHere, `${id}: ${key}`)
+  }
+})
+
+test('a start that asks for an absent capability ends with its sentence', () => {
+  const asks: Partial<Record<CapabilityId, readonly string[]>> = {
+    mcp: ['--svc.mcp.enabled=true', '--svc.mcp.token=a-token'],
+    'remote-tier': ['--svc.storage.remote.path=s3://bucket'],
+  }
+  const asked = ids.filter(id => {
+    const { key, isHere } = capabilities[id]
+    return !isHere && key !== null && settingsTable[key].fallback() !== true
+  })
+  assert.deepEqual(asked.toSorted(), Object.keys(asks).toSorted())
+  for (const id of asked)
+    assert.throws(() => load(...asks[id]!), { message: new RegExp(`\\(command line\\), but ${absenceOf(id)}; takes `) })
+  const pattern = (field: string) => () => load('--svc.topics[0].name=a', `--svc.topics[0].${field}`)
+  assert.throws(pattern('cleanup-policy=compact'), {
+    message: /but compaction is not in this version of Ketch; takes delete/,
+  })
+  assert.throws(pattern('remote-storage-enabled=true'), { message: /but the remote tier is not in this version/ })
+})
