@@ -59,6 +59,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'openid-client': ['src/auth/'],
   'oidc-provider': ['e2e/'],
   'playwright-core': ['e2e/'],
+  '@axe-core/playwright': ['e2e/'],
   kafkajs: ['e2e/'],
   '@platformatic/kafka': ['e2e/'],
   'fast-check': ['testing/property.ts'],

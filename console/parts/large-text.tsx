@@ -65,7 +65,8 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
     const view = shown.current
     if (view === null || text === known.current) return
     known.current = text
-    view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text }, selection: { anchor: 0 } })
+    const changes = { from: 0, to: view.state.doc.length, insert: text }
+    view.dispatch({ changes, selection: { anchor: 0 }, scrollIntoView: true })
   }, [text])
   return <div ref={host} data-large-text className={`min-w-0 ${className}`} />
 }
@@ -144,6 +145,22 @@ const MARKS = highlightSpecialChars({
   },
 })
 
+/**
+ * Takes typed text away from the browser. Over a selection the browser would put a style attribute around it, which
+ * the security policy refuses and reports, and a text for reading would flash. Compositions stay with the browser.
+ */
+const TYPING = EditorView.domEventHandlers({
+  beforeinput: (event, view) => {
+    if (event.isComposing || !event.cancelable) return false
+    if (!view.state.readOnly) {
+      if (event.inputType !== 'insertText' || event.data === null) return false
+      view.dispatch(view.state.replaceSelection(event.data), { userEvent: 'input.type', scrollIntoView: true })
+    }
+    event.preventDefault()
+    return true
+  },
+})
+
 const COMMON: readonly Extension[] = [
   // A CR stays in the text, so that a copy has the bytes of the record.
   EditorState.lineSeparator.of('\n'),
@@ -152,6 +169,7 @@ const COMMON: readonly Extension[] = [
   lineNumbers(),
   drawSelection(),
   MARKS,
+  TYPING,
   highlightSelectionMatches(),
   search({ top: true }),
   keymap.of([...standardKeymap, ...historyKeymap, ...searchKeymap]),

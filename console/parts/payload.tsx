@@ -70,24 +70,29 @@ export function DecodeBadge({ status, reason }: Pick<ShownValue, 'status' | 'rea
   )
 }
 
-const TIP_GAP = 4
+/** The distance of a tip from the edge of the window. */
+const TIP_MARGIN = 4
 
 function Explained({ reason, children }: { readonly reason: string; readonly children: ReactNode }) {
   const id = useId()
   const button = useRef<HTMLButtonElement>(null)
   const tip = useRef<HTMLSpanElement>(null)
+  const isOpen = () => tip.current!.matches(':popover-open')
   const show = () => {
-    const at = button.current!.getBoundingClientRect()
     const shown = tip.current!
-    shown.showPopover()
+    if (!isOpen()) shown.showPopover()
+    const at = button.current!.getBoundingClientRect()
     const { width, height } = shown.getBoundingClientRect()
-    const isAbove = at.bottom + TIP_GAP + height > innerHeight
-    shown.style.left = `${Math.max(TIP_GAP, Math.min(at.left, innerWidth - width - TIP_GAP))}px`
-    shown.style.top = `${isAbove ? at.top - TIP_GAP - height : at.bottom + TIP_GAP}px`
+    const isAbove = at.bottom + height > innerHeight
+    shown.style.left = `${Math.max(TIP_MARGIN, Math.min(at.left, innerWidth - width - TIP_MARGIN))}px`
+    shown.style.top = `${isAbove ? at.top - height : at.bottom}px`
   }
-  const hide = () => tip.current!.hidePopover()
+  const hide = () => {
+    if (isOpen()) tip.current!.hidePopover()
+  }
   return (
-    <>
+    // biome-ignore lint/a11y/noStaticElementInteractions: the pointer may go from the button to the tip
+    <span className="inline-flex" onMouseEnter={show} onMouseLeave={hide}>
       <button
         ref={button}
         type="button"
@@ -95,14 +100,12 @@ function Explained({ reason, children }: { readonly reason: string; readonly chi
         className="inline-flex min-h-6 items-center rounded-full"
         onFocus={show}
         onBlur={hide}
-        onMouseEnter={show}
-        onMouseLeave={hide}
         onClick={event => {
           event.stopPropagation()
           show()
         }}
         onKeyDown={event => {
-          if (event.key !== 'Escape' || !tip.current!.matches(':popover-open')) return
+          if (event.key !== 'Escape' || !isOpen()) return
           event.stopPropagation()
           event.preventDefault()
           hide()
@@ -119,7 +122,7 @@ function Explained({ reason, children }: { readonly reason: string; readonly chi
       >
         <VisibleText text={reason} />
       </span>
-    </>
+    </span>
   )
 }
 
@@ -134,11 +137,13 @@ interface PreviewProps {
 export function PayloadPreview({ value, isCompacted = false }: PreviewProps) {
   if (value === null) return <Null isCompacted={isCompacted} />
   if (value.bytes === 0) return <Empty />
-  const text = (value.text ?? value.base64 ?? '').slice(0, MOST_PREVIEW)
+  const whole = value.text ?? value.base64 ?? ''
+  // A pair of surrogates may be cut in two.
+  const text = whole.slice(0, MOST_PREVIEW).replace(/[\ud800-\udbff]$/, '')
   return (
     <span className="font-mono text-dense">
       <VisibleText text={text} />
-      {(value.truncated || text.length === MOST_PREVIEW) && <span className="text-muted">…</span>}
+      {(value.truncated || text.length < whole.length) && <span className="text-muted">…</span>}
     </span>
   )
 }
@@ -236,7 +241,13 @@ interface ViewProps {
 
 function Content({ value, label, view }: ViewProps & { readonly view: View }) {
   const { text, tokens } = useMemo(() => contentOf(value, view), [value, view])
-  if (tokens === null) return <TextEditor text={text} label={label} isJson={isJson(text)} />
+  if (tokens === null)
+    return (
+      <>
+        <TextEditor text={text} label={label} isJson={isJson(text)} />
+        <p className="text-badge text-muted">Ctrl+F or ⌘F in the text searches all of it.</p>
+      </>
+    )
   return (
     <Block label={label}>
       {tokens.map(({ text, kind }, at) => (

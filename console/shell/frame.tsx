@@ -9,6 +9,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { PageLink } from './address.tsx'
 import { AccountButton } from './account.tsx'
 import { Banners } from './banners.tsx'
+import { useCapabilities } from './capabilities.ts'
 import { Help } from './help.tsx'
 import { Navigation } from './navigation.tsx'
 import { Palette } from './palette.tsx'
@@ -31,6 +32,8 @@ function Bars() {
   const { pathname } = useLocation()
   const { overlay, open } = useShell()
   useShortcuts()
+  // Every page needs them, and a user who must change the password learns it by this request.
+  useCapabilities()
   const close = () => open(null)
   return (
     <div className="flex min-h-dvh flex-col">

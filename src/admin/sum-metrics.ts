@@ -1,15 +1,15 @@
 // Adds up the metrics of several brokers. It asks no broker: cluster-metrics.ts does.
 //
 // The steps of two brokers end at different times. They are joined by their numbers on the common grid of
-// telemetry/history.ts. So a sum has steps that end at most one interval apart, and its own end is the line of the grid:
+// telemetry/history.ts: the steps in one sum end at most one interval apart, and the sum itself ends on the grid.
 //
 //   common grid     |────────|────────|────────|────────|
 //   broker 1         ────────|────────|────────|
 //   broker 2              |────────|────────|─ ─ ─ ─ ─       its third step is not over
 //   sum             |────────|────────|
 //
-// The sum ends with the newest step that each of the brokers has. Otherwise the last sample would often miss the traffic
-// of a broker whose step is not over yet, and a chart would end with a drop.
+// The sum ends with the newest step that each of the brokers has. Otherwise the last sample would often miss the
+// traffic of a broker whose step is not over yet, and a chart would end with a drop.
 
 import {
   ADDITIVE,

@@ -49,6 +49,7 @@ export interface HttpRooms {
   /** The other brokers. */
   readonly peers: Peers
   readonly recordReaders: RecordReaders
+  /** The metrics of the other brokers. */
   readonly peerMetrics: PeerMetrics
   /** This broker's node id. */
   readonly nodeId: number

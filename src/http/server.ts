@@ -160,7 +160,11 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
       compilersFactory: { buildValidator: () => validator, buildSerializer: () => serializerCompiler } as object,
     },
     frameworkErrors: (error, request, answer) => {
-      void send(request, answer.headers(securityHeaders(request.protocol)), failure(error, request))
+      void send(
+        request,
+        answer.headers(securityHeaders(request.protocol, request.headers.host)),
+        failure(error, request),
+      )
     },
     // The listener refuses by itself.
     clientErrorHandler: () => {},
@@ -180,7 +184,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     // These are further bytes of a connection that was cut: no client would read an answer.
     if (request.raw.socket.destroyed) return answer.hijack()
     passages.set(request, { caller: callerOf(request, answer), identity: null, code: null })
-    answer.headers(securityHeaders(request.protocol))
+    answer.headers(securityHeaders(request.protocol, request.headers.host))
     const refused = checkRequest(request) ?? (request.is404 ? missing(request) : null)
     if (refused !== null) return send(request, answer, refused)
   })

@@ -160,7 +160,7 @@ test('topics are sorted by the sum of their rates before they are paged', {
   }
 })
 
-test('a broker that is stopped is named within 3 s, and everything else is answered', {
+test('a broker that is stopped is named after about 2 s, and everything else is answered', {
   skip: noRedis,
   timeout: 60_000,
 }, async t => {
@@ -199,7 +199,7 @@ test('a broker that is stopped is named within 3 s, and everything else is answe
     const begunAtMs = systemClock.monotonic()
     const { unavailableBrokers } = await bodyOf(api, `${path}?scope=cluster`)
     const tookMs = systemClock.monotonic() - begunAtMs
-    assert.ok(tookMs < 3_000, `${path} took ${tookMs} ms`)
+    assert.ok(tookMs < 4_000, `${path} took ${tookMs} ms`)
     if (unavailableBrokers.length === 0) return false
     assert.equal(unavailableBrokers[0].brokerId, 2)
     assert.match(unavailableBrokers[0].reason, /^broker 2 /)
@@ -209,7 +209,7 @@ test('a broker that is stopped is named within 3 s, and everything else is answe
   assert.equal((await bodyOf(api, '/metrics?scope=cluster')).messages, 30)
   const begunAtMs = systemClock.monotonic()
   const [first, second] = await rows()
-  assert.ok(systemClock.monotonic() - begunAtMs < 3_000)
+  assert.ok(systemClock.monotonic() - begunAtMs < 4_000)
   assert.deepEqual([first.silentReason, first.uptimeMs > 0], [null, true])
   const { id, leads, silentReason, uptimeMs, requestLatencyMs, memoryBytes, cpuUsage, requestsPerSecond } = second
   assert.deepEqual(
@@ -273,4 +273,20 @@ test('a broker that does not know the question, and one with other steps, are na
   const disabled = await bodyOf(apiOf(three), '/metrics/history?scope=cluster')
   assert.deepEqual([disabled.enabled, disabled.samples, disabled.unavailableBrokers], [false, [], []])
   for (const path of PATHS) assert.equal((await api.ask('GET', `${path}?scope=all`)).status, 400, path)
+})
+
+test('a broker on the embedded store is the whole cluster', async t => {
+  const api = apiOf(await startBroker(t, SETTINGS, { hasHttp: true }))
+  await api.ask('POST', '/topics', { name: 'orders', partitions: 1 })
+  await produce(api, 'orders', 0, 30)
+  await eventually(
+    'the history has the records',
+    async () => countOf(await bodyOf(api, '/metrics/history?scope=cluster')) === 30,
+  )
+  const [own, sum] = [await bodyOf(api, '/metrics'), await bodyOf(api, '/metrics?scope=cluster')]
+  assert.deepEqual([sum.messages, sum.bytes, sum.unavailableBrokers], [30, own.bytes, []])
+  const { topics, unavailableBrokers } = await bodyOf(api, '/metrics/topics?scope=cluster')
+  assert.deepEqual([topics[0].name, topics[0].samples.length > 0, unavailableBrokers], ['orders', true, []])
+  const { brokers } = await bodyOf(api, '/brokers')
+  assert.deepEqual([brokers.length, brokers[0].silentReason, brokers[0].uptimeMs > 0], [1, null, true])
 })
