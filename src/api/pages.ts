@@ -201,7 +201,7 @@ export type ParamsOf<Id extends PageId> = (typeof pages)[Id]['path'] extends `${
   ? Record<Rest extends `${infer Name}/${string}` ? Name : Rest, string>
   : Record<never, never>
 
-/** Returns the search parameters of a page from those of an address. A text that a parameter does not take is ignored. */
+/** Returns the search parameters of a page from those of an address. A text that no parameter takes is ignored. */
 export function readSearch<Id extends PageId>(
   id: Id,
   given: Readonly<Record<string, string | undefined>>,
