@@ -61,13 +61,22 @@ export const STORAGE_TABS = Object.freeze(['local', 'remote', 'segments', 'jobs'
 export const SECURITY_TABS = Object.freeze(['users', 'acls', 'credentials'] as const)
 export const TOPIC_TABS = Object.freeze(['overview', 'partitions', 'configuration', 'access'] as const)
 export const RECORD_TABS = Object.freeze(['value', 'key', 'headers', 'details', 'compare'] as const)
+export const PARTITION_SORTS = Object.freeze(['partition', 'leader', 'records', 'sizeBytes'] as const)
 export const GROUP_TABS = Object.freeze(['partitions', 'members', 'access'] as const)
 export const BROKER_TABS = Object.freeze(['checks', 'settings', 'loggers'] as const)
+export const OVERVIEW_CHARTS = Object.freeze(['throughput', 'latency', 'failures'] as const)
 export const RANGES = Object.freeze(['15m', '1h'] as const)
 export const PAGE_SIZES = Object.freeze(['25', '50', '100', '200'] as const)
 
 export const pages = {
-  overview: { path: '/', title: 'Overview', label: 'Overview', shortcut: 'o', search: { range: choice(RANGES) } },
+  overview: {
+    path: '/',
+    title: 'Overview',
+    label: 'Overview',
+    shortcut: 'o',
+    /** A phone shows one chart at a time. */
+    search: { range: choice(RANGES), chart: choice(OVERVIEW_CHARTS) },
+  },
   topics: {
     path: '/topics',
     title: 'Topics',
@@ -86,7 +95,18 @@ export const pages = {
     title: 'Topic',
     label: null,
     shortcut: null,
-    search: { tab: choice(TOPIC_TABS), range: choice(RANGES), produce: flag() },
+    search: {
+      tab: choice(TOPIC_TABS),
+      range: choice(RANGES),
+      produce: flag(),
+      /** The order of the partitions. */
+      sort: choice(PARTITION_SORTS),
+      order: choice(ORDERS),
+      /** Part of the name of a config. */
+      q: text(),
+      /** Only configs that the topic or a pattern sets. */
+      modified: flag(),
+    },
   },
   messages: {
     path: '/topics/:topic/messages',
@@ -125,7 +145,7 @@ export const pages = {
     title: 'Consumer group',
     label: null,
     shortcut: null,
-    search: { tab: choice(GROUP_TABS), topic: text(), reset: flag() },
+    search: { tab: choice(GROUP_TABS), topic: text(), offset: whole(), reset: flag() },
   },
   brokers: { path: '/brokers', title: 'Brokers', label: 'Brokers', shortcut: 'b', search: {} },
   broker: {
@@ -149,7 +169,6 @@ export const pages = {
     shortcut: 'e',
     search: {
       tab: choice(SECURITY_TABS),
-      by: choice(['principal', 'resource']),
       q: text(),
       sort: text(),
       order: choice(ORDERS),
@@ -182,7 +201,7 @@ export type ParamsOf<Id extends PageId> = (typeof pages)[Id]['path'] extends `${
   ? Record<Rest extends `${infer Name}/${string}` ? Name : Rest, string>
   : Record<never, never>
 
-/** Returns the search parameters of a page from those of an address. A text that a parameter does not take is ignored. */
+/** Returns the search parameters of a page from those of an address. A text that no parameter takes is ignored. */
 export function readSearch<Id extends PageId>(
   id: Id,
   given: Readonly<Record<string, string | undefined>>,

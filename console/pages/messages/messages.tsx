@@ -90,15 +90,30 @@ export function Messages() {
         ) : (
           isAsked && (
             <>
-              <StatusLine topic={topic} search={search} query={request.query} browsing={browsing} columns={columns} onContinue={goToPage} />
+              <StatusLine
+                topic={topic}
+                search={search}
+                query={request.query}
+                browsing={browsing}
+                columns={columns}
+                onContinue={goToPage}
+              />
               <Loaded read={withOwnSentence(browsing.read)} of="The records" rows={12}>
                 {page =>
                   page.messages.length === 0 && page.state === 'full' && page.unavailable.length === 0 ? (
-                    !isOld && <Nothing topic={topic} search={search} query={request.query} ends={page.ends} onChange={change} />
+                    !isOld && (
+                      <Nothing topic={topic} search={search} query={request.query} ends={page.ends} onChange={change} />
+                    )
                   ) : (
                     <>
                       {page.messages.length > 0 && (
-                        <Rows columns={columns} records={page.messages} at={search.at} isOld={isOld} onOpen={open.show} />
+                        <Rows
+                          columns={columns}
+                          records={page.messages}
+                          at={search.at}
+                          isOld={isOld}
+                          onOpen={open.show}
+                        />
                       )}
                       {page.state !== 'running' && (
                         <PageLinks

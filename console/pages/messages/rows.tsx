@@ -71,7 +71,13 @@ function phoneColumns(link: LinkTo, isCompacted: boolean): RecordColumns {
 function wideColumns(link: LinkTo, isCompacted: boolean, zone: string): RecordColumns {
   return [
     { id: 'partition', head: 'Partition', isFixed: true, cell: ({ partition }) => partition },
-    { id: 'offset', head: 'Offset', isNumber: true, isFixed: true, cell: record => link(record, String(record.offset)) },
+    {
+      id: 'offset',
+      head: 'Offset',
+      isNumber: true,
+      isFixed: true,
+      cell: record => link(record, String(record.offset)),
+    },
     {
       id: 'time',
       head: 'Time',
@@ -118,7 +124,17 @@ interface RowsProps {
 }
 
 export function Rows({ columns, records, at, isOld = false, onOpen }: RowsProps) {
-  return <DataTable name={NAME} rows={records} keyOf={placeText} columns={columns} onOpen={onOpen} openKey={at} isOld={isOld} />
+  return (
+    <DataTable
+      name={NAME}
+      rows={records}
+      keyOf={placeText}
+      columns={columns}
+      onOpen={onOpen}
+      openKey={at}
+      isOld={isOld}
+    />
+  )
 }
 
 // A live tail shows hundreds of rows four times a second: a cell is made once for its record.

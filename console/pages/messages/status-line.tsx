@@ -9,7 +9,7 @@ import { CopyButton } from '../../parts/copy.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { bytes, count, counted, duration } from '../../text/format.ts'
 import type { Browsed, Browsing } from './browse.ts'
-import { type RecordColumns, RecordColumnChoice } from './rows.tsx'
+import { RecordColumnChoice, type RecordColumns } from './rows.tsx'
 import { decodingOf, exportAddress, type MessageQuery, type MessageSearch } from './selection.ts'
 
 interface StatusLineProps {
@@ -41,7 +41,9 @@ export function StatusLine({ topic, search, query, browsing, columns, onContinue
         </p>
         {canContinue && (
           <>
-            <span className="text-warn">{data.state === 'stopped' ? 'Stopped before the end.' : 'The page ended early.'}</span>
+            <span className="text-warn">
+              {data.state === 'stopped' ? 'Stopped before the end.' : 'The page ended early.'}
+            </span>
             <Button isSmall onClick={() => onContinue(data.nextCursor!)}>
               Continue
             </Button>
