@@ -25,10 +25,10 @@ export function Topics() {
   const go = useGo()
   const mayCreate = useMay('create topic')
   const tier = useCapability('remote-tier')
-  const { first, rows, isOld, secondProblem, retrySecond, silent, newestMs } = useTopicRows(search)
+  const { read, secondProblem, retrySecond, silent, newestMs } = useTopicRows(search)
   const { q, sort, order, internal } = search
   const columns = topicColumns({ newestMs, why: secondProblem?.detail, tier })
-  const total = first.data?.total
+  const total = read.data?.total
   return (
     <>
       <PageHead
@@ -71,8 +71,8 @@ export function Topics() {
           </Button>
         </div>
       )}
-      <Loaded read={first.data === undefined && rows.length > 0 && first.problem === null ? { ...first, data: { total: 0 } } : first} of="The topics" rows={20}>
-        {() => (
+      <Loaded read={read} of="The topics" rows={20}>
+        {({ rows, total: all }) => (
           <>
             <DataTable
               name={NAME}
@@ -86,11 +86,11 @@ export function Topics() {
                   set({ sort: by as typeof sort, order: direction, offset: null }, { isStep: true }),
               }}
               onOpen={({ name }) => go({ page: 'topic', params: { topic: name } })}
-              isOld={isOld}
+              isOld={read.isOld}
               empty={<NoTopics />}
             />
             <Pager
-              total={total ?? 0}
+              total={all}
               offset={search.offset ?? 0}
               limit={TOPICS_AT_ONCE}
               of="topics"
