@@ -6,16 +6,19 @@ import { Menu, Search } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
+import { AccountButton } from './account-button.tsx'
 import { PageLink } from './address.tsx'
-import { AccountButton } from './account.tsx'
 import { Banners } from './banners.tsx'
-import { Help } from './help.tsx'
+import { useCapabilities } from './capabilities.ts'
 import { Navigation } from './navigation.tsx'
-import { Palette } from './palette.tsx'
 import { RefreshControl } from './refresh.tsx'
 import { type Overlay, ShellContext, useShell } from './shell.ts'
 import { useShortcuts } from './shortcuts.tsx'
 import { Toasts } from './toasts.tsx'
+
+const Help = lazyPart(async () => (await import('./help.tsx')).Help)
+const Palette = lazyPart(async () => (await import('./palette.tsx')).Palette)
 
 export function Frame() {
   const [overlay, setOverlay] = useState<Overlay | null>(null)
@@ -31,6 +34,8 @@ function Bars() {
   const { pathname } = useLocation()
   const { overlay, open } = useShell()
   useShortcuts()
+  // Every page needs them, and a user who must change the password learns it by this request.
+  useCapabilities()
   const close = () => open(null)
   return (
     <div className="flex min-h-dvh flex-col">
@@ -50,7 +55,10 @@ function Bars() {
             Menu
           </Button>
         </div>
-        <PageLink page="overview" className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text">
+        <PageLink
+          page="overview"
+          className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text"
+        >
           Ketch
         </PageLink>
         <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>

@@ -130,7 +130,6 @@ const samplesQuery = z
   })
 
 export const topicMetricsQuery = z.object({
-  ...scopeFields,
   offset: integer(0).default(0),
   limit: integer(1, 1000).default(100),
   q: z.string().max(249).optional().meta({ description: 'Part of the name.' }),
@@ -139,6 +138,7 @@ export const topicMetricsQuery = z.object({
   sort: z.enum(TOPIC_METRIC_SORTS).default('name'),
   order: z.enum(ORDERS).optional().meta({ description: 'By default asc for the name, and desc for a number.' }),
   samples: samplesQuery.default('true'),
+  ...scopeFields,
 })
 
 export const topicMetricsPageShape = z.object({
@@ -152,12 +152,12 @@ export const topicMetricsPageShape = z.object({
 })
 
 export const metricsHistoryQuery = z.object({
-  ...scopeFields,
   from: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
   step: integer(1).optional().meta({
     description:
       'Milliseconds. Combines the steps of this time: the mean of rates, the highest percentiles, the last value of gauges.',
   }),
+  ...scopeFields,
 })
 
 export const metricsHistoryShape = z.object({

@@ -49,7 +49,14 @@ export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
           <div className="flex flex-wrap items-start justify-between gap-2">
             <Value config={config} isReset={edit === null} />
             {edit === null ? (
-              <Button kind="quiet" isSmall icon={Undo2} aria-label={`Keep ${name}`} title="Keep" onClick={() => onEdit(undefined)} />
+              <Button
+                kind="quiet"
+                isSmall
+                icon={Undo2}
+                aria-label={`Keep ${name}`}
+                title="Keep"
+                onClick={() => onEdit(undefined)}
+              />
             ) : (
               <span className="inline-flex gap-1">
                 {config.source === 'topic' && !config.isReadOnly && (
@@ -156,7 +163,10 @@ function Editor({ config, text, error, onEdit }: EditorProps) {
         />
       </div>
       <p id={hint} className={`mt-1 text-dense ${error === undefined ? 'text-muted' : 'text-danger'}`}>
-        {error ?? (exact === null ? `was ${showConfig(config, config.value)}` : `= ${exact}, was ${showConfig(config, config.value)}`)}
+        {error ??
+          (exact === null
+            ? `was ${showConfig(config, config.value)}`
+            : `= ${exact}, was ${showConfig(config, config.value)}`)}
       </p>
     </div>
   )

@@ -39,8 +39,8 @@ export function DeleteTopic({ topic: { name, records, sizeBytes, partitions }, o
       onClose={onClose}
     >
       <p>
-        The topic <strong>{name}</strong> is deleted at once and for good, with everything in it. A topic of the same name
-        begins empty.
+        The topic <strong>{name}</strong> is deleted at once and for good, with everything in it. A topic of the same
+        name begins empty.
       </p>
       <dl className="my-3 grid grid-cols-3 gap-3 tabular-nums">
         <Lost label="Records">
@@ -71,7 +71,13 @@ function Lost({ label, children }: { readonly label: string; readonly children: 
   )
 }
 
-function readers({ groups, total }: { readonly groups: readonly { readonly groupId: string }[]; readonly total: number }) {
+function readers({
+  groups,
+  total,
+}: {
+  readonly groups: readonly { readonly groupId: string }[]
+  readonly total: number
+}) {
   if (total === 0) return 'No consumer group has a position in it.'
   const names = groups.map(({ groupId }) => groupId).join(', ')
   const more = total > groups.length ? ` and ${total - groups.length} more` : ''

@@ -34,8 +34,8 @@ export function MissingTopic({ topic }: { readonly topic: string }) {
           </div>
         }
       >
-        The broker has no topic “{topic}”. It may have been deleted, or the address has another spelling: upper and lower
-        case differ.
+        The broker has no topic “{topic}”. It may have been deleted, or the address has another spelling: upper and
+        lower case differ.
       </Empty>
     </>
   )

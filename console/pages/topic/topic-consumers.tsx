@@ -36,7 +36,9 @@ export function TopicConsumers({ topic }: { readonly topic: string }) {
               empty={
                 <Empty
                   title="No consumer group reads this topic"
-                  action={<Recipes task={{ do: 'consume', topic, group: 'my-group' }} tools={['kcat', "Kafka's tools"]} />}
+                  action={
+                    <Recipes task={{ do: 'consume', topic, group: 'my-group' }} tools={['kcat', "Kafka's tools"]} />
+                  }
                 >
                   A group appears here once it has a position in the topic.
                 </Empty>
@@ -80,11 +82,7 @@ function columnsOf(topic: string): readonly Column<ListedGroup>[] {
       unit: 'records',
       isNumber: true,
       cell: ({ topicLag }) => (
-        <Count
-          of={topicLag?.totalLag}
-          isAtLeast={(topicLag?.partitionsWithUnknownLag ?? 0) > 0}
-          why={UNKNOWN_LAG}
-        />
+        <Count of={topicLag?.totalLag} isAtLeast={(topicLag?.partitionsWithUnknownLag ?? 0) > 0} why={UNKNOWN_LAG} />
       ),
     },
     {

@@ -1,7 +1,7 @@
 // The head of the pages of a topic: its name, its sentence, its verbs, and the ways to its parts. It reads the topic
 // itself. A topic that does not exist has no verbs; the page under the head says so (missing-topic.tsx).
 
-import { TOPIC_TABS } from '../../../src/api/pages.ts'
+import type { TOPIC_TABS } from '../../../src/api/pages.ts'
 import type { TopicDescription } from '../../../src/api/topics.ts'
 import { useRead } from '../../api/queries.ts'
 import { CopyButton } from '../../parts/copy.tsx'

@@ -236,6 +236,28 @@ test('a disabled history is empty, and topics have their rates without samples',
   assert.deepEqual([a.produce.recordsPerSecond * 15, a.samples], [1, []])
 })
 
+test('a broker that is alone on its store is the whole cluster', async t => {
+  const { clock, create, send, get } = await begin(t)
+  await create('a')
+  for (let step = 1; step <= 3; step++) {
+    await send('a', batchOf(Array.from({ length: step * 15 }, () => 'v')))
+    await clock.advance(STEP_MS)
+  }
+  const both = async (path: string) => [(await get(path)).body, (await get(`${path}?scope=cluster`)).body]
+  const [snapshot, sum] = await both('metrics')
+  assert.deepEqual({ ...sum, uptimeMs: 0 }, { ...snapshot, uptimeMs: 0 })
+  const onGrid = (samples: { timestamp: number }[]) =>
+    samples.map(({ timestamp, ...rest }) => ({ timestamp: Math.round(timestamp / STEP_MS) * STEP_MS, ...rest }))
+  const [history, sums] = await both('metrics/history')
+  assert.equal(history.samples.length, 3)
+  assert.deepEqual(sums, { ...history, samples: onGrid(history.samples) })
+  const [page, summed] = await both('metrics/topics')
+  const [topic] = page.topics
+  assert.deepEqual(summed, { ...page, topics: [{ ...topic, samples: onGrid(topic.samples) }] })
+  const { etag } = await get('metrics/topics?scope=cluster')
+  assert.equal((await get('metrics/topics?scope=cluster', { 'if-none-match': etag! })).status, 304)
+})
+
 test('the lag of a group counts the records that were not delivered to it or not committed', async t => {
   const { clock, create, send, get, wire } = await begin(t, { topics: [pattern('*', { partitions: 2 })] })
   await create('a')

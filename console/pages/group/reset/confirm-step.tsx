@@ -1,0 +1,53 @@
+// The third step of a reset: what is lost, and the name of the group.
+
+import { useState } from 'react'
+import type { Problem } from '../../../api/problem.ts'
+import { Action, Button } from '../../../parts/button.tsx'
+import { DialogActions } from '../../../parts/dialog.tsx'
+import { TextField } from '../../../parts/field.tsx'
+import { ProblemNote } from '../../../parts/problem-note.tsx'
+import { totalsSentence } from './reset-effects.ts'
+import type { Preview } from './reset-offsets.tsx'
+
+interface ConfirmStepProps {
+  readonly groupId: string
+  readonly preview: Preview
+  readonly isBusy: boolean
+  readonly problem: Problem | null
+  readonly onBack: () => void
+  readonly onConfirm: () => void
+}
+
+export function ConfirmStep({ groupId, preview, isBusy, problem, onBack, onConfirm }: ConfirmStepProps) {
+  const [typed, setTyped] = useState('')
+  const isReady = typed === groupId
+  return (
+    <form
+      onSubmit={event => {
+        event.preventDefault()
+        if (isReady) onConfirm()
+      }}
+    >
+      <p className="font-medium">{totalsSentence(preview.answer.rows)}</p>
+      <p className="mt-2">
+        This replaces the offsets of the group <bdi className="font-medium">{groupId}</bdi>. The present offsets are
+        lost: note them before, if you may need them. Exactly the rows of the preview are applied, or none.
+      </p>
+      <TextField
+        label={`Type ${groupId} to confirm`}
+        value={typed}
+        onChange={setTyped}
+        autoComplete="off"
+        spellCheck={false}
+        isMono
+      />
+      {problem !== null && <ProblemNote problem={problem} />}
+      <DialogActions>
+        <Button onClick={onBack}>Back</Button>
+        <Action operation="reset offsets of group" type="submit" kind="danger" disabled={!isReady} isBusy={isBusy}>
+          Reset offsets
+        </Action>
+      </DialogActions>
+    </form>
+  )
+}
