@@ -1,13 +1,14 @@
 // The page Topics: all topics of the cluster with their traffic, filtered and sorted by the broker.
 
 import { Plus } from 'lucide-react'
-import { lazy, Suspense } from 'react'
 import { Action, Button } from '../../parts/button.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
 import { SwitchField } from '../../parts/field.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Recipes } from '../../parts/recipes.tsx'
+import { SilentBrokers } from '../../parts/silent-brokers.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { useGo, useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
@@ -16,9 +17,7 @@ import { counted } from '../../text/format.ts'
 import { topicColumns } from './topic-columns.tsx'
 import { TOPICS_AT_ONCE, useTopicRows } from './topic-rows.ts'
 
-const CreateTopic = lazy(() =>
-  import('./create-topic.tsx').then(({ CreateTopic: component }) => ({ default: component })),
-)
+const CreateTopic = lazyPart(async () => (await import('./create-topic.tsx')).CreateTopic)
 
 const NAME = 'Topics'
 
@@ -61,15 +60,7 @@ export function Topics() {
           <ColumnChoice name={NAME} columns={columns} />
         </div>
       </div>
-      {silent.length > 0 && (
-        <div role="status" className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
-          {silent.map(({ brokerId, reason }) => (
-            <p key={brokerId}>
-              The traffic of broker {brokerId} is missing: {reason}
-            </p>
-          ))}
-        </div>
-      )}
+      <SilentBrokers brokers={silent} of="traffic" />
       {secondProblem !== null && (
         <div role="status" className="mb-3 flex flex-wrap items-center gap-3 rounded-card bg-warn-soft p-3 text-warn">
           <span>Some numbers could not be loaded. {secondProblem.detail}</span>
@@ -107,9 +98,7 @@ export function Topics() {
         )}
       </Loaded>
       {mayCreate && search.create && (
-        <Suspense>
-          <CreateTopic key={search.like} like={search.like} onClose={() => set({ create: false, like: '' })} />
-        </Suspense>
+        <CreateTopic key={search.like} like={search.like} onClose={() => set({ create: false, like: '' })} />
       )}
     </>
   )
