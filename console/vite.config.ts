@@ -1,4 +1,4 @@
-// Builds the console into console/dist. The broker serves the files that the manifest of the build names, and no others.
+// Builds the console into console/dist. The broker serves the files that files.json there names, and no others.
 
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
