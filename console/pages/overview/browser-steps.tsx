@@ -48,7 +48,11 @@ export function BrowserSteps({ topic, name, onName, onCreated, onLeave }: Browse
           </p>
         )}
       </Step>
-      <Step number={2} title="Produce a record" state={topic === null ? 'later' : own.length === 0 ? 'current' : 'done'}>
+      <Step
+        number={2}
+        title="Produce a record"
+        state={topic === null ? 'later' : own.length === 0 ? 'current' : 'done'}
+      >
         <ProduceForm topic={topic} isFirst={own.length === 0} onProduced={place => setOwn([...own, place])} />
       </Step>
       <Step number={3} title="Watch it arrive" state={isSeen ? 'done' : own.length === 0 ? 'later' : 'current'}>
@@ -198,30 +202,30 @@ function Arrivals({ watch: { records, isLive, problem, retry }, own, hasTopic }:
         className="mt-2 min-h-24 overflow-hidden rounded-control border border-line bg-canvas"
       >
         <ul className="divide-y divide-line">
-        {records.map(record => {
-          const { partition, offset, timestamp, value } = record
-          return (
-            <li
-              key={`${partition}-${offset}`}
-              className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5 font-mono text-dense"
-            >
-              <span className="text-muted">
-                <Time ms={timestamp} isShort />
-              </span>
-              <span className="text-muted tabular-nums">
-                p{partition} · {offset}
-              </span>
-              <span className="line-clamp-3 min-w-0 grow basis-32">
-                <Value of={value} />
-              </span>
-              {isOneOf(own, record) && (
-                <Badge tone="info" shape="★">
-                  yours
-                </Badge>
-              )}
-            </li>
-          )
-        })}
+          {records.map(record => {
+            const { partition, offset, timestamp, value } = record
+            return (
+              <li
+                key={`${partition}-${offset}`}
+                className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5 font-mono text-dense"
+              >
+                <span className="text-muted">
+                  <Time ms={timestamp} isShort />
+                </span>
+                <span className="text-muted tabular-nums">
+                  p{partition} · {offset}
+                </span>
+                <span className="line-clamp-3 min-w-0 grow basis-32">
+                  <Value of={value} />
+                </span>
+                {isOneOf(own, record) && (
+                  <Badge tone="info" shape="★">
+                    yours
+                  </Badge>
+                )}
+              </li>
+            )
+          })}
         </ul>
       </div>
     </>
