@@ -1,13 +1,10 @@
 // How commands reach this broker: the address and the security that Kafka clients are told, and the admin API at the
 // address of this page.
 
-import type { Capabilities, KafkaListener } from '../../src/api/capabilities.ts'
-import type { Mechanism } from '../text/client-properties.ts'
+import { accessOf } from '../text/broker-access.ts'
 import type { CommandAccess } from '../text/commands.ts'
 import { useCapabilities } from './capabilities.ts'
 import { useSession } from './session.tsx'
-
-const MECHANISMS: readonly Mechanism[] = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI']
 
 /** Returns how commands reach the broker; null until it is known, or if the broker has no listener for clients. */
 export function useCommandAccess(): CommandAccess | null {
@@ -15,26 +12,4 @@ export function useCommandAccess(): CommandAccess | null {
   const { status } = useSession()
   if (capabilities === undefined || status === undefined) return null
   return accessOf(capabilities, location.origin, status.securityEnabled ? (status.user ?? null) : null)
-}
-
-/**
- * Returns the access through the listeners of one name: those of the answering broker and the others of that name. A
- * listener that needs the fewest settings comes first.
- */
-export function accessOf(
-  { brokerId, listeners }: Pick<Capabilities, 'brokerId' | 'listeners'>,
-  url: string,
-  apiUser: string | null,
-): CommandAccess | null {
-  const own = listeners.filter(each => each.brokerId === brokerId)
-  const chosen = own.find(({ security }) => security === 'PLAINTEXT') ?? own[0]
-  if (chosen === undefined) return null
-  const { name, security, mechanisms } = chosen
-  const bootstrap = listeners.filter(each => each.name === name).map(addressOf)
-  const mechanism = MECHANISMS.find(each => mechanisms.includes(each)) ?? null
-  return { bootstrap: bootstrap.join(','), security, mechanism, url, apiUser }
-}
-
-function addressOf({ host, port }: KafkaListener): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
