@@ -1,8 +1,9 @@
-// Builds the console into console/dist. The broker serves the files that the manifest of the build names, and no others.
+// Builds the console into console/dist. The broker serves the files that files.json there names, and no others.
 
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
+import { servedFiles } from './served-files.ts'
 
 /** The broker that `npm run dev` asks. */
 const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
@@ -10,7 +11,7 @@ const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), tailwind()],
+  plugins: [react(), tailwind(), servedFiles()],
   build: {
     target: 'es2023',
     outDir: 'dist',
@@ -19,6 +20,20 @@ export default defineConfig({
     // The security policy of the broker allows no data: URLs for scripts and fonts, and every file is small.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // What many pages share is one file, so that a page asks for few. The commands are large, and few pages need them.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'shared',
+              minShareCount: 3,
+              test: id => !/(commands|client-properties|command-access|recipes|shell)\.tsx?$/.test(id),
+            },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { '^/(api/v1|actuator)/': { target: BROKER, changeOrigin: false } } },
 })

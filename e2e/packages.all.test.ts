@@ -1,5 +1,5 @@
-// Tests the npm packages as an operator who installs Ketch gets them, the audit and the bill of materials.
-// scripts/packages.ts checks the lockfile.
+// Tests the npm packages as an operator who installs Ketch gets them, the console that they build, the audit and the
+// bill of materials. scripts/packages.ts checks the lockfiles.
 
 import assert from 'node:assert/strict'
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -9,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { bundledPackages, type LockedPackage } from '../scripts/packages.ts'
 import type { ShownRecord } from '../src/api/messages.ts'
 import { codecs } from '../src/protocol/compression.ts'
 import { askHttp } from '../testing/ask-http.ts'
@@ -18,6 +19,11 @@ import { startBrokerProcess } from '../testing/process.ts'
 import { createTopic } from '../testing/topic.ts'
 import { connect } from '../testing/wire.ts'
 import { runToEnd } from './command.ts'
+import { copyOfKetch, folderOf, start } from './copy-of-ketch.ts'
+
+interface Lock {
+  readonly packages: Readonly<Record<string, LockedPackage & { readonly version: string }>>
+}
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -50,6 +56,29 @@ test('the packages install without running their scripts, and the broker has eve
     assert.equal((await produceTo(wire, batchOf([codec], { compression: codec }))).errorCode, 0)
   const { messages } = await askHttp(broker.url)<{ messages: ShownRecord[] }>('/api/v1/topics/t/messages')
   assert.deepEqual(new Set(messages.map(({ value }) => value?.text)), new Set(codecs))
+})
+
+test('a fresh copy installs what building the console takes, and no more, and the next start installs nothing', {
+  timeout: 280_000,
+}, async t => {
+  const copy = await copyOfKetch(t, { packages: 'none' })
+  const home = await folderOf(t)
+  const first = await start(t, copy, { env: { HOME: home } })
+  assert.match(
+    first.said,
+    /^ketch: installing \d+ packages [^\n]*\n.*\nketch: building the web console \(once; needs the npm registry\) \.\.\.\n$/s,
+  )
+  const page = await fetch(first.url, { headers: { accept: 'text/html' } })
+  assert.ok(page.headers.has('ketch-console'), await page.text())
+  await first.stop()
+  const { packages } = JSON.parse(await readFile(join(copy, 'console/package-lock.json'), 'utf8')) as Lock
+  const forDevelopers = Object.keys(packages).filter(place => packages[place]!.dev)
+  assert.ok(forDevelopers.length > 0)
+  for (const place of forDevelopers)
+    await assert.rejects(readFile(join(copy, 'console', place, 'package.json')), { code: 'ENOENT' }, place)
+  const second = await start(t, copy, { env: { HOME: home, npm_config_registry: AWAY } })
+  assert.equal(second.said, '')
+  await second.stop()
 })
 
 /** Starts a registry that answers with this listener. Resolves to its URL. */
@@ -110,12 +139,19 @@ test('the bill of materials names every package that a broker runs with, and is 
   assert.equal(status, 0, err)
   const { bomFormat, metadata, components } = JSON.parse(out)
   assert.deepEqual([bomFormat, metadata.component.name], ['CycloneDX', 'ketch'])
-  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { version: string; dev?: boolean }>
-  }
-  const expected = Object.entries(packages)
-    .filter(([place, { dev }]) => place !== '' && dev !== true)
-    .map(([place, { version }]) => `${place.split('node_modules/').at(-1)}@${version}`)
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock
+  const { packages: ofConsole } = JSON.parse(await readFile(join(root, 'console/package-lock.json'), 'utf8')) as Lock
+  const bundled = bundledPackages(ofConsole)
+  const expected = [
+    ...Object.entries(packages).filter(([place, { dev }]) => place !== '' && dev !== true),
+    ...Object.entries(ofConsole).filter(([place]) => bundled.has(place)),
+  ].map(([place, { version }]) => `${place.split('node_modules/').at(-1)}@${version}`)
+  for (const name of ['fastify', 'react', 'uplot'])
+    assert.ok(
+      expected.some(each => each.startsWith(`${name}@`)),
+      name,
+    )
+  assert.ok(!expected.some(each => each.startsWith('vite@')))
   const named = components.map((each: { 'bom-ref': string }) => each['bom-ref'])
   assert.deepEqual(named.sort(), [...new Set(expected)].sort())
 })

@@ -9,16 +9,19 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Returns the locked packages that are missing or have another version. Packages for other platforms do not count. */
-function missingPackages(withDev) {
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+/**
+ * Returns the locked packages of a folder that are missing or have another version. Packages for other platforms do
+ * not count.
+ */
+export function missingPackages(folder, { dev }) {
+  const lock = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
   return Object.entries(lock.packages).filter(([path, entry]) => {
-    if (path === '' || (entry.dev && !withDev)) return false
+    if (path === '' || (entry.dev && !dev)) return false
     if (entry.os && !entry.os.includes(process.platform)) return false
     if (entry.cpu && !entry.cpu.includes(process.arch)) return false
     if (entry.libc?.includes('musl')) return false
     try {
-      return JSON.parse(readFileSync(join(root, path, 'package.json'), 'utf8')).version !== entry.version
+      return JSON.parse(readFileSync(join(folder, path, 'package.json'), 'utf8')).version !== entry.version
     } catch {
       // npm may leave out an optional package, even without a platform of its own. Then its absence is allowed.
       return !entry.optional
@@ -26,18 +29,25 @@ function missingPackages(withDev) {
   })
 }
 
-/**
- * Installs missing packages and prints a line about it. Install scripts never run, because no package here needs one.
- */
-export function ensureInstalled({ dev }) {
-  const missing = missingPackages(dev)
+/** Runs npm in a folder. Returns what spawnSync returns. */
+export function runNpm(folder, args, options) {
+  const npm = process.env.npm_execpath
+  return npm?.endsWith('.js')
+    ? spawnSync(process.execPath, [npm, ...args], { cwd: folder, ...options })
+    : spawnSync('npm', args, { cwd: folder, ...options })
+}
+
+/** Returns the arguments that install the locked packages. Install scripts never run: no package here needs one. */
+export function installing({ dev }) {
+  return ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])]
+}
+
+/** Installs missing packages and prints a line about it. Ends this process if that fails. */
+export function ensureInstalled({ dev, folder = root }) {
+  const missing = missingPackages(folder, { dev })
   if (missing.length === 0) return
   process.stderr.write(`ketch: installing ${missing.length} packages (once; needs the npm registry) ...\n`)
-  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])]
-  const npm = process.env.npm_execpath
-  const { status, error } = npm?.endsWith('.js')
-    ? spawnSync(process.execPath, [npm, ...args], { cwd: root, stdio: ['ignore', 2, 2] })
-    : spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2] })
+  const { status, error } = runNpm(folder, installing({ dev }), { stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     process.stderr.write(`ketch: npm ci failed (${error?.message ?? `status ${status}`}); its output above says why\n`)
     process.exit(1)
@@ -97,4 +107,10 @@ export function runTypeScript(file, args, { cwd = process.cwd() } = {}) {
   // If the signal went to the whole process group, the child gets it twice; main.ts treats the two as one.
   for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => child.kill(signal))
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 128 + constants.signals[signal]))
+}
+
+/** Runs a TypeScript file under Node 24 to its end. It writes to the standard error of this process. */
+export function runFirst(file, args) {
+  const env = { ...NODE_ENVIRONMENT, ...process.env }
+  spawnSync(node24(), [...NODE_FLAGS, join(root, file), ...args], { stdio: ['ignore', 2, 2], env })
 }

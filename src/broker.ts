@@ -83,6 +83,8 @@ export interface HttpOverrides {
   readonly faces?: readonly Face[]
   readonly limits?: Partial<HttpLimits>
   readonly hashParameters?: HashParameters
+  /** The folder of a built console, in place of console/dist. */
+  readonly consoleFolder?: string
 }
 
 export interface Broker {
@@ -573,7 +575,7 @@ async function handOver({ cluster, reassign, logger }: Made): Promise<void> {
 // ---- the HTTP side
 
 /** The rooms that exist only for HTTP; openHttp makes them. */
-type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders' | 'peerMetrics'
+type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders' | 'peerMetrics' | 'consoleFiles'
 
 /**
  * Loads the packages of the HTTP side. They take longer to load than the rest of a start, so tests of the Kafka side
@@ -584,6 +586,7 @@ function loadHttp() {
     import('./http/server.ts'),
     import('./http/listener.ts'),
     import('./http/faces/all.ts'),
+    import('./http/console-files.ts'),
     import('./tls/server-certificate.ts'),
   ])
   // The step that awaits it gets the error.
@@ -592,9 +595,11 @@ function loadHttp() {
 }
 
 async function openHttp(
-  [{ serveHttp }, { HTTP_LIMITS }, { openFaces }, { openServerCertificate }]: Awaited<ReturnType<typeof loadHttp>>,
+  [{ serveHttp }, { HTTP_LIMITS }, { openFaces }, { openConsoleFiles }, { openServerCertificate }]: Awaited<
+    ReturnType<typeof loadHttp>
+  >,
   rooms: Omit<HttpRooms, OfHttp> & Pick<HealthRooms, 'isUp'> & Certified,
-  { routes, faces = [], limits = {}, hashParameters }: HttpOverrides = {},
+  { routes, faces = [], limits = {}, hashParameters, consoleFolder }: HttpOverrides = {},
 ): Promise<HttpServer> {
   const certificate = await openServerCertificate('server', rooms)
   const accounts = await openAccounts({ ...rooms, isShared: rooms.catalogue.isShared, hashParameters })
@@ -608,6 +613,7 @@ async function openHttp(
       certificates: () => [rooms.kafkaCertificate, certificate].flatMap(found => found?.state ?? []),
     }),
     build: openBuild(),
+    consoleFiles: openConsoleFiles(rooms.logger, consoleFolder),
   }
   const all = { ...rooms, ...own }
   const served = [...openFaces(all, routes), ...faces]

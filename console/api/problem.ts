@@ -13,20 +13,23 @@ export class Problem extends Error {
   readonly code: string
   readonly title: string
   readonly detail: string
-  /** The objection to each field, by the name in the request. */
+  /** The objection to each field as a sentence, by the name in the request. */
   readonly fields: Readonly<Record<string, string>>
   /** Null if no answer came: only the broker gives a request its id. */
   readonly requestId: string | null
   /** The time in ms after which the broker wants the request again; null if it says nothing. */
   readonly retryAfterMs: number | null
 
-  constructor(body: Partial<Omit<ProblemBody, 'code'>> & { readonly code: string }, retryAfterMs: number | null = null) {
+  constructor(
+    body: Partial<Omit<ProblemBody, 'code'>> & { readonly code: string },
+    retryAfterMs: number | null = null,
+  ) {
     super(body.detail ?? body.title ?? body.code)
     this.status = body.status ?? 0
     this.code = body.code
     this.title = body.title ?? 'The request failed.'
     this.detail = body.detail ?? this.title
-    this.fields = body.fields ?? {}
+    this.fields = Object.fromEntries(Object.entries(body.fields ?? {}).map(([name, text]) => [name, sentenceOf(text)]))
     this.requestId = body.requestId ?? null
     this.retryAfterMs = retryAfterMs
   }
@@ -35,6 +38,11 @@ export class Problem extends Error {
   get isAway(): boolean {
     return this.status === 0 || this.status === 502 || this.status === 503 || this.status === 504
   }
+}
+
+/** The API leaves the subject out: `is shorter than 8 bytes`. */
+function sentenceOf(objection: string): string {
+  return /^[a-z]/.test(objection) ? `The value ${objection}.` : objection
 }
 
 const SENTENCES: Readonly<Record<OwnCode, string>> = {

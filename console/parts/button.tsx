@@ -16,8 +16,8 @@ const KINDS: Readonly<Record<ButtonKind, string>> = {
 
 /** The look of a button, for links that look like one. */
 export function buttonClass(kind: ButtonKind = 'plain', isSmall = false): string {
-  const size = isSmall ? 'min-h-7 px-2 text-dense' : 'min-h-9 px-3 max-sm:min-h-11'
-  return `inline-flex items-center justify-center gap-2 rounded-control border font-medium no-underline disabled:opacity-60 ${size} ${KINDS[kind]}`
+  const size = isSmall ? 'min-h-7 px-2 text-dense' : 'min-h-9 px-3 max-sm:min-h-11 max-sm:min-w-11 max-sm:px-2'
+  return `inline-flex items-center justify-center gap-2 rounded-control border font-medium whitespace-nowrap no-underline disabled:opacity-60 ${size} ${KINDS[kind]}`
 }
 
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'className' | 'title'> {

@@ -72,8 +72,8 @@ export function Command({ text, label }: { readonly text: string; readonly label
     <figure className="my-2">
       {label !== undefined && <figcaption className="mb-1 text-muted">{label}</figcaption>}
       <div className="flex items-start gap-1 rounded-control border border-line bg-raised">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-        <pre tabIndex={0} className="grow overflow-x-auto p-2 font-mono text-dense" aria-label={label ?? 'Command'}>
+        {/* A long line wraps: a command whose end cannot be seen is not read before it is run. */}
+        <pre className="min-w-0 grow p-2 font-mono text-dense whitespace-pre-wrap" aria-label={label ?? 'Command'}>
           {text}
         </pre>
         <CopyButton value={text} of={label === undefined ? 'command' : `command: ${label}`} />

@@ -50,7 +50,7 @@ interface DataTableProps<Row> {
 
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { name, keyOf, columns, sorting, onOpen, openKey, canHide = false, isOld = false, empty } = props
-  const [hidden, setHidden] = usePreference('hiddenColumns')
+  const [hidden] = usePreference('hiddenColumns')
   const body = useRef<HTMLTableSectionElement>(null)
   const rows = useSteadyRows(props.rows, keyOf, body)
   const hiddenHere = hidden[name] ?? []
@@ -72,36 +72,16 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   return (
     <div>
       {canHide && (
-        <details className="relative mb-2 text-right">
-          <summary className="inline-flex min-h-7 items-center gap-2 rounded-control px-2 text-muted hover:bg-raised max-sm:hidden">
-            <Columns3 size={16} aria-hidden /> Columns
-          </summary>
-          <fieldset className="absolute right-0 z-20 rounded-card border border-line bg-surface p-3 text-left shadow-raised">
-            <legend className="sr-only">Shown columns</legend>
-            {columns
-              .filter(({ isFixed }) => isFixed !== true)
-              .map(({ id, head }) => (
-                <label key={id} className="flex min-h-7 items-center gap-2 whitespace-nowrap">
-                  <input
-                    type="checkbox"
-                    className="size-4 accent-accent"
-                    checked={!hiddenHere.includes(id)}
-                    onChange={({ target }) =>
-                      setHidden({
-                        ...hidden,
-                        [name]: target.checked ? hiddenHere.filter(each => each !== id) : [...hiddenHere, id],
-                      })
-                    }
-                  />
-                  {head}
-                </label>
-              ))}
-          </fieldset>
-        </details>
+        <div className="mb-2 text-right">
+          <ColumnChoice name={name} columns={columns} />
+        </div>
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <section aria-label={name} tabIndex={0} className="overflow-x-auto rounded-card border border-line bg-surface">
-        <table className={`w-full border-collapse tabular-nums ${isOld ? 'opacity-60' : ''}`} aria-busy={isOld}>
+        <table
+          className={`w-full border-collapse tabular-nums transition-opacity ${isOld ? 'opacity-60 delay-300' : ''}`}
+          aria-busy={isOld}
+        >
           <caption className="sr-only">{name}</caption>
           <thead>
             <tr className="border-b border-line">
@@ -130,7 +110,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
                   className={`h-9 border-b border-line last:border-0 max-sm:h-11 ${onOpen === undefined ? '' : 'cursor-pointer hover:bg-raised'} ${key === openKey ? 'bg-info-soft' : ''}`}
                 >
                   {shown.map((column, at) => {
-                    const className = `px-3 py-1 ${column.isNumber === true ? 'text-right whitespace-nowrap' : 'text-left'} ${onPhone(column)}`
+                    const className = `px-2 py-1 first:pl-3 last:pr-3 ${column.isNumber === true ? 'text-right whitespace-nowrap' : 'text-left'} ${onPhone(column)}`
                     return at === 0 ? (
                       <th key={column.id} scope="row" className={`${className} font-normal`}>
                         {column.cell(row)}
@@ -151,6 +131,46 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   )
 }
 
+interface ColumnChoiceProps<Row> {
+  /** The name of the table. */
+  readonly name: string
+  readonly columns: readonly Column<Row>[]
+}
+
+/** Chooses the shown columns. A page with a bar of its own places it there; `canHide` places it above the table. */
+export function ColumnChoice<Row>({ name, columns }: ColumnChoiceProps<Row>) {
+  const [hidden, setHidden] = usePreference('hiddenColumns')
+  const hiddenHere = hidden[name] ?? []
+  return (
+    <details className="relative max-sm:hidden">
+      <summary className="inline-flex min-h-9 items-center gap-2 rounded-control px-2 text-muted hover:bg-raised">
+        <Columns3 size={16} aria-hidden /> Columns
+      </summary>
+      <fieldset className="absolute right-0 z-20 rounded-card border border-line bg-surface p-3 text-left shadow-raised">
+        <legend className="sr-only">Shown columns</legend>
+        {columns
+          .filter(({ isFixed }) => isFixed !== true)
+          .map(({ id, head }) => (
+            <label key={id} className="flex min-h-7 items-center gap-2 whitespace-nowrap">
+              <input
+                type="checkbox"
+                className="size-4 accent-accent"
+                checked={!hiddenHere.includes(id)}
+                onChange={({ target }) =>
+                  setHidden({
+                    ...hidden,
+                    [name]: target.checked ? hiddenHere.filter(each => each !== id) : [...hiddenHere, id],
+                  })
+                }
+              />
+              {head}
+            </label>
+          ))}
+      </fieldset>
+    </details>
+  )
+}
+
 /** Returns whether a press belongs to a link or a control in the row, or ends the selection of a text. */
 function isOwnControl(target: EventTarget): boolean {
   return (target as Element).closest('a,button,input,select,label,summary') !== null || String(getSelection()) !== ''
@@ -166,29 +186,29 @@ function Head<Row>({ column: { head, unit, sort, isNumber = false }, sorting, cl
   const isSorted = sort !== undefined && sorting?.sort === sort
   const Arrow = sorting?.order === 'asc' ? ArrowUp : ArrowDown
   const text = (
-    <>
+    <span>
       {head}
-      {unit !== undefined && <span className="ml-1 font-normal text-muted">{unit}</span>}
-    </>
+      {unit !== undefined && <span className="block text-dense font-normal text-muted">{unit}</span>}
+    </span>
   )
   return (
     <th
       scope="col"
       aria-sort={isSorted ? (sorting!.order === 'asc' ? 'ascending' : 'descending') : undefined}
-      className={`px-3 py-2 font-medium whitespace-nowrap ${isNumber ? 'text-right' : 'text-left'} ${className}`}
+      className={`px-2 py-2 align-bottom first:pl-3 last:pr-3 font-medium whitespace-nowrap ${isNumber ? 'text-right' : 'text-left'} ${className}`}
     >
       {sort === undefined || sorting === undefined ? (
         text
       ) : (
         <button
           type="button"
-          className="inline-flex min-h-6 items-center gap-1 font-medium"
+          className={`inline-flex min-h-6 items-end gap-1 font-medium ${isNumber ? 'text-right' : 'text-left'}`}
           onClick={() =>
             sorting.onSort(sort, isSorted ? (sorting.order === 'asc' ? 'desc' : 'asc') : isNumber ? 'desc' : 'asc')
           }
         >
           {text}
-          {isSorted && <Arrow size={14} aria-hidden />}
+          {isSorted && <Arrow size={14} aria-hidden className="mb-0.5 shrink-0" />}
         </button>
       )}
     </th>

@@ -1,12 +1,11 @@
 // The menu of the account: who is signed in, theme, time zone, the password, signing out.
 
-import { CircleUser } from 'lucide-react'
-import { useId, useState } from 'react'
-import { Button } from '../parts/button.tsx'
+import { useId } from 'react'
+import { Action, Button } from '../parts/button.tsx'
 import { Dialog, DialogActions } from '../parts/dialog.tsx'
 import { SelectField, SwitchField } from '../parts/field.tsx'
 import { allZones, localZone } from '../text/zone.ts'
-import { PageLink, useGo } from './address.tsx'
+import { useGo } from './address.tsx'
 import { usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
 
@@ -16,23 +15,7 @@ const THEMES = [
   ['dark', 'Dark'],
 ] as const
 
-export function AccountButton() {
-  const [isOpen, setOpen] = useState(false)
-  const { status } = useSession()
-  const name = status?.user ?? (status?.securityEnabled === false ? 'Open access' : 'Preferences')
-  return (
-    <>
-      <Button kind="quiet" icon={CircleUser} aria-label={`Account and preferences: ${name}`} onClick={() => setOpen(true)}>
-        <span className="max-w-40 truncate max-md:sr-only" aria-hidden>
-          {name}
-        </span>
-      </Button>
-      {isOpen && <Account onClose={() => setOpen(false)} />}
-    </>
-  )
-}
-
-function Account({ onClose }: { readonly onClose: () => void }) {
+export function Account({ onClose }: { readonly onClose: () => void }) {
   const { status, signOut } = useSession()
   const go = useGo()
   const [theme, setTheme] = usePreference('theme')
@@ -41,7 +24,7 @@ function Account({ onClose }: { readonly onClose: () => void }) {
   const zones = useId()
   return (
     <Dialog title="Account and preferences" onClose={onClose}>
-      <Who />
+      <Who onLeave={onClose} />
       <SelectField
         label="Theme"
         value={theme}
@@ -75,8 +58,9 @@ function Account({ onClose }: { readonly onClose: () => void }) {
 }
 
 /** Who is signed in, and the way to another password: an ADMIN changes it, others read who can. */
-function Who() {
+function Who({ onLeave }: { readonly onLeave: () => void }) {
   const { status, may } = useSession()
+  const go = useGo()
   if (status?.securityEnabled === false)
     return <p>Open access: security is off, and everybody who can reach this address is an administrator.</p>
   if (status?.user === undefined) return null
@@ -88,7 +72,16 @@ function Who() {
       {status.federated === true ? (
         <p className="text-muted">Your identity provider signs you in, so that you have no password here.</p>
       ) : may('change user') ? (
-        <PageLink page="password">Change password</PageLink>
+        <Action
+          operation="change user"
+          isSmall
+          onClick={() => {
+            onLeave()
+            go({ page: 'password' })
+          }}
+        >
+          Change password
+        </Action>
       ) : (
         <p className="text-muted">An ADMIN can change your password: ask one of them.</p>
       )}

@@ -3,7 +3,7 @@
 
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import { ask, pause } from '../api/client.ts'
+import { pause } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
 import { useConnection } from './connection.ts'
 import { usePreference } from './preferences.ts'
@@ -18,22 +18,23 @@ const PATIENCE_MS = 2_000
 export function useHeartbeat(): void {
   const client = useQueryClient()
   const [isPaused] = usePreference('isPaused')
-  const { status } = useSession()
+  const { refresh } = useSession()
   const { trouble } = useConnection()
   const isAway = trouble !== null
   const wasAway = useRef(false)
-  // The session rests in the store, so that the broker answers this only while both are there.
-  const isWatched = !isPaused && status !== undefined
+  const latest = useRef(refresh)
+  latest.current = refresh
 
   useEffect(() => {
-    if (!isWatched) return
+    if (isPaused) return
     const ended = new AbortController()
     const beat = async () => {
-      while (!ended.signal.aborted) {
+      for (;;) {
         await pause(isAway ? BEAT_IN_TROUBLE_MS : BEAT_MS, ended.signal)
         if (document.visibilityState !== 'visible') continue
         try {
-          await ask('describe session', {}, { signal: ended.signal, patienceMs: PATIENCE_MS })
+          // The session rests in the store, so that the broker answers this only while both are there.
+          await latest.current({ signal: ended.signal, patienceMs: PATIENCE_MS })
         } catch (error) {
           // connection.ts has noted it.
           if (!(error instanceof Problem)) throw error
@@ -44,7 +45,7 @@ export function useHeartbeat(): void {
       // The page was left, or the updates were paused.
     })
     return () => ended.abort()
-  }, [isWatched, isAway])
+  }, [isPaused, isAway])
 
   useEffect(() => {
     if (wasAway.current && !isAway) void client.invalidateQueries()

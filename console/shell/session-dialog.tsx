@@ -5,11 +5,11 @@ import { Dialog } from '../parts/dialog.tsx'
 import { useSession } from './session.tsx'
 
 export function SessionDialog() {
-  const { refresh } = useSession()
+  const { status, refresh } = useSession()
   return (
     <Dialog title="Your session ended" onClose={() => {}} isDismissable={false}>
       <p className="mb-3">Sign in to go on. The page stays as it is.</p>
-      <SignInForm onSignedIn={() => void refresh().catch(() => {})} />
+      <SignInForm username={status?.user ?? ''} onSignedIn={() => void refresh().catch(() => {})} />
     </Dialog>
   )
 }

@@ -4,9 +4,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { createContext, type ReactNode, use, useEffect, useMemo, useRef, useState } from 'react'
 import type { AuthStatus } from '../../src/api/auth.ts'
-import { ask, type Operation, watchAnswers } from '../api/client.ts'
+import { type AskOptions, ask, type Operation, watchAnswers } from '../api/client.ts'
 import { operations } from '../api/operations.ts'
-import { asProblem, type Problem } from '../api/problem.ts'
+import { Problem } from '../api/problem.ts'
 import { noteAnswer } from './connection.ts'
 
 export interface Session {
@@ -20,10 +20,12 @@ export interface Session {
   readonly mustChangePassword: boolean
   /** Returns whether the user may do this. */
   may(operation: Operation): boolean
-  /** Asks again who is signed in, for example after a sign-in. */
-  refresh(): Promise<AuthStatus>
+  /** Asks again who is signed in, for example after a sign-in. Throws a Problem. */
+  refresh(options?: AskOptions): Promise<AuthStatus>
   /** Ends the session, here and in the other tabs. Throws a Problem. */
   signOut(): Promise<void>
+  /** Forgets everything that this user saw, because the session has ended on purpose. */
+  leave(): Promise<void>
 }
 
 const SessionContext = createContext<Session | null>(null)
@@ -34,6 +36,10 @@ export function useSession(): Session {
 
 const TABS = 'ketch-session'
 
+function isSame(one: AuthStatus | undefined, other: AuthStatus): boolean {
+  return JSON.stringify(one) === JSON.stringify(other)
+}
+
 export function SessionProvider({ children }: { readonly children: ReactNode }) {
   const client = useQueryClient()
   const [status, setStatus] = useState<AuthStatus>()
@@ -43,25 +49,40 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
   /** Those that wait for the sign-in. */
   const waiting = useRef<PromiseWithResolvers<void> | null>(null)
   const tabs = useMemo(() => new BroadcastChannel(TABS), [])
+  /** The user whose page this is, also while the session is over; undefined before the sign-in. */
+  const user = useRef<string>(undefined)
 
   const session = useMemo<Session>(() => {
     const role = status?.role
     const isOpen = status?.securityEnabled === false
-    async function refresh() {
+    async function refresh(options: AskOptions = {}) {
       try {
-        const found = await ask('describe session', {})
-        setStatus(found)
+        const found = await ask('describe session', {}, options)
         setProblem(null)
-        if (found.passwordChangeRequired !== true) setMustChange(false)
-        if (found.user === undefined && found.securityEnabled) return found
+        if (found.securityEnabled && found.user === undefined) {
+          // The page stays as the user left it, under the sign-in.
+          if (user.current !== undefined) setExpired(true)
+          else setStatus(found)
+          return found
+        }
+        setStatus(before => (isSame(before, found) ? before : found))
         setExpired(false)
+        if (found.passwordChangeRequired !== true) setMustChange(false)
+        if (user.current !== undefined && user.current !== found.user) client.clear()
+        user.current = found.user
         waiting.current?.resolve()
         waiting.current = null
         return found
       } catch (error) {
-        setProblem(asProblem(error))
+        if (error instanceof Problem) setProblem(error)
         throw error
       }
+    }
+    async function leave() {
+      user.current = undefined
+      client.clear()
+      tabs.postMessage('left')
+      await refresh()
     }
     return {
       status,
@@ -76,24 +97,21 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       },
       async signOut() {
         await ask('sign out', {})
-        client.clear()
-        tabs.postMessage('signed out')
-        await refresh()
+        await leave()
       },
+      leave,
     }
   }, [status, problem, isExpired, mustChangePassword, client, tabs])
 
   const latest = useRef(session)
   latest.current = session
-  const hadUser = useRef(false)
-  hadUser.current ||= status?.user !== undefined
 
   useEffect(() => {
     watchAnswers({
       signIn() {
         // Before the first sign-in there is no page to come back to: the request fails, and the sign-in page is shown.
         waiting.current ??= Promise.withResolvers<void>()
-        if (hadUser.current) setExpired(true)
+        if (user.current !== undefined) setExpired(true)
         else void latest.current.refresh().catch(() => {})
         return waiting.current.promise
       },
@@ -105,10 +123,10 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
     return () => watchAnswers(null)
   }, [tabs])
 
-  const user = status?.user
+  const shown = status?.user
   useEffect(() => {
-    if (user !== undefined) tabs.postMessage('signed in')
-  }, [user, tabs])
+    if (shown !== undefined) tabs.postMessage('signed in')
+  }, [shown, tabs])
 
   return <SessionContext value={session}>{children}</SessionContext>
 }

@@ -2,11 +2,18 @@
 
 import { X } from 'lucide-react'
 import { useSyncExternalStore } from 'react'
+import type { PageId } from '../../src/api/pages.ts'
 import { pause } from '../api/client.ts'
+import { PageLink, type Target } from './address.tsx'
+
+interface ToastLink extends Target<PageId> {
+  readonly label: string
+}
 
 interface Toast {
   readonly id: number
   readonly text: string
+  readonly link: ToastLink | null
 }
 
 /** How long a toast stays, in ms. */
@@ -21,10 +28,10 @@ function show(next: readonly Toast[]): void {
   for (const listener of listeners) listener()
 }
 
-/** Shows a sentence for a while, and has it read aloud. */
-export function toast(text: string): void {
+/** Shows a sentence for a while, and has it read aloud. The link leads to the result. */
+export function toast(text: string, link: ToastLink | null = null): void {
   const id = ++last
-  show([...toasts.slice(-2), { id, text }])
+  show([...toasts.slice(-2), { id, text, link }])
   void pause(STAY_MS).then(() => dismiss(id))
 }
 
@@ -40,10 +47,24 @@ function subscribe(listener: () => void): () => void {
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts)
   return (
-    <div aria-live="polite" role="status" className="fixed inset-x-4 bottom-4 z-30 flex flex-col items-end gap-2 empty:hidden">
-      {shown.map(({ id, text }) => (
+    <div
+      aria-live="polite"
+      role="status"
+      className="fixed inset-x-4 bottom-4 z-30 flex flex-col items-end gap-2 empty:hidden"
+    >
+      {shown.map(({ id, text, link }) => (
         <div key={id} className="flex items-start gap-3 rounded-card bg-text px-4 py-3 text-surface shadow-raised">
-          <span>{text}</span>
+          <span>
+            {text}
+            {link !== null && (
+              <>
+                {' '}
+                <PageLink {...link} className="font-medium whitespace-nowrap underline underline-offset-2">
+                  {link.label}
+                </PageLink>
+              </>
+            )}
+          </span>
           <button type="button" aria-label="Dismiss" onClick={() => dismiss(id)} className="-m-1 p-1">
             <X size={16} aria-hidden />
           </button>

@@ -146,6 +146,19 @@ test('a key goes with its record', () => {
   assert.equal(command('kcat', task), `printf '%s\\n' a:b | kcat -b localhost:9092 -P -t t -k 'it'\\''s'`)
   assert.match(
     command("Kafka's tools", task)!,
-    /^printf '%s\\n' 'it'\\''s\|a:b' \| .* --property=parse\.key=true --property='key\.separator=\|'$/,
+    /^printf '%s\\n' 'it'\\''s:a:b' \| .* --property=parse\.key=true --property=key\.separator=:$/,
   )
+})
+
+test('a record that a tool would split or leave out has a reason in place of a command', () => {
+  const reasons = (task: Omit<Extract<Task, { do: 'produce' }>, 'do' | 'topic'>) =>
+    commandsFor({ do: 'produce', topic: 't', ...task }, open).map(({ tool, reason }) => `${tool}: ${reason}`)
+  assert.deepEqual(reasons({ value: 'a\nb' }), [
+    'ketch: null',
+    'kcat: For kcat, a line end begins another record.',
+    "Kafka's tools: For Kafka's tools, a line end begins another record.",
+    'curl: null',
+  ])
+  assert.equal(reasons({ value: '' })[1], 'kcat: kcat produces no empty value.')
+  assert.match(reasons({ key: ':|;=>\u001f' })[2]!, /every text that could separate/)
 })

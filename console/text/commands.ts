@@ -161,7 +161,8 @@ function kcat(task: Task, access: CommandAccess): string | null {
       return run('-L', [])
     case 'produce': {
       const key = isSet(task.key) ? ['-k', quote(task.key)] : []
-      return `${printed(task.value ?? EXAMPLE)} | ${run('-P', ['-t', quote(task.topic), ...key])}`
+      if (task.value === '') throw new Unquotable('kcat produces no empty value.')
+      return `${printedLine(task.value ?? EXAMPLE, 'kcat')} | ${run('-P', ['-t', quote(task.topic), ...key])}`
     }
     case 'consume': {
       if (task.group !== undefined)
@@ -207,14 +208,14 @@ function kafkaTool(task: Task, access: CommandAccess): string | null {
     }
     case 'produce': {
       const value = task.value ?? EXAMPLE
+      const tool = "Kafka's tools"
       const words = [option('--topic', task.topic)]
-      if (!isSet(task.key)) return `${printed(value)} | ${produce(words)}`
+      if (!isSet(task.key)) return `${printedLine(value, tool)} | ${produce(words)}`
       // The tool takes a key only as the beginning of a line.
-      const separator = SEPARATORS.find(each => !`${task.key}${value}`.includes(each))
-      if (separator === undefined || `${task.key}${value}`.includes('\n'))
-        throw new Unquotable("Kafka's tools take one record from each line, and the key has to end at a separator.")
+      const separator = SEPARATORS.find(each => !task.key!.includes(each))
+      if (separator === undefined) throw new Unquotable('The key has every text that could separate it from the value.')
       const parse = [option('--property', 'parse.key=true'), option('--property', `key.separator=${separator}`)]
-      return `${printed(`${task.key}${separator}${value}`)} | ${produce([...words, ...parse])}`
+      return `${printedLine(`${task.key}${separator}${value}`, tool)} | ${produce([...words, ...parse])}`
     }
     case 'consume': {
       const group = task.group === undefined ? [] : [option('--group', task.group)]
@@ -327,8 +328,9 @@ function configOptions(configs: Readonly<Record<string, string>> | undefined, st
   return Object.entries(configs ?? {}).map(([name, value]) => `${start}${quote(`${name}=${value}`)}`)
 }
 
-/** `echo` would change backslashes in some shells. */
-function printed(text: string): string {
+/** Returns the command that prints the line for a tool. `echo` would change backslashes in some shells. */
+function printedLine(text: string, tool: Tool): string {
+  if (text.includes('\n')) throw new Unquotable(`For ${tool}, a line end begins another record.`)
   return text === EXAMPLE ? `echo ${EXAMPLE}` : `printf '%s\\n' ${quote(text)}`
 }
 

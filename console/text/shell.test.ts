@@ -5,8 +5,8 @@ import { fc } from '../../testing/property.ts'
 import { option, quote, Unquotable } from './shell.ts'
 
 /** Returns the words that a real shell makes of the text. */
-function wordsOf(command: string): readonly string[] {
-  const { stdout, stderr, status } = spawnSync('sh', ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' })
+function wordsOf(command: string, shell = 'sh'): readonly string[] {
+  const { stdout, stderr, status } = spawnSync(shell, ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' })
   assert.equal(stderr, '')
   assert.equal(status, 0)
   return stdout.split('\0').slice(0, -1)
@@ -56,7 +56,7 @@ test('the shell passes on exactly the names, whatever is in them', () => {
     ],
     ...['-n', '-', '--', '\r\nx', '\x7f', 'x\u20281', '\x019'],
   ]
-  assert.deepEqual(wordsOf(names.map(quote).join(' ')), names)
+  for (const shell of ['sh', 'bash']) assert.deepEqual(wordsOf(names.map(quote).join(' '), shell), names)
 })
 
 test('a pasted command has no character on which a terminal acts, and none that reorders it', () => {

@@ -19,8 +19,8 @@ export interface Piece {
 const HIDDEN =
   /(?<!\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?<!(?:\p{Extended_Pictographic}\uFE0F?|\p{Emoji_Modifier}))\u200D|\u200D(?!\p{Extended_Pictographic})|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]--[\u200D\uFE0E\uFE0F\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2]]/v
 
-/** The same, all of them one by one. */
-const EACH_HIDDEN = new RegExp(HIDDEN, 'gv')
+/** The same, for all of them one by one. */
+export const EACH_HIDDEN = new RegExp(HIDDEN, 'gv')
 
 /** Texts with none of them are like this, and this test is much faster. */
 const PLAIN = /^[\x20-\x7e\xa0-\xac\xae-\u02ff]*$/
@@ -98,7 +98,8 @@ function ordinary(text: string): Piece {
   return { text, isMark: false, label: '', name: '' }
 }
 
-function mark(text: string): Piece {
+/** Returns the mark of one hidden character. */
+export function mark(text: string): Piece {
   const code = text.codePointAt(0)!
   const number = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`
   const [label, name] = NAMES[code] ?? [number, isSurrogate(code) ? 'half of a character' : 'invisible character']

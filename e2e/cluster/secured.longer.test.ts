@@ -14,9 +14,17 @@ import { systemClock } from '../../src/base/clock.ts'
 import { systemRandom } from '../../src/base/random.ts'
 import { joinCluster } from '../../src/cluster/cluster.ts'
 import { openPeers } from '../../src/kafka/peers.ts'
-import { NONE, SASL_AUTHENTICATION_FAILED, UNSUPPORTED_SASL_MECHANISM } from '../../src/protocol/errors.ts'
+import {
+  CLUSTER_AUTHORIZATION_FAILED,
+  NONE,
+  SASL_AUTHENTICATION_FAILED,
+  UNSUPPORTED_SASL_MECHANISM,
+} from '../../src/protocol/errors.ts'
+import { betweenBrokers } from '../../src/protocol/messages/all.ts'
 import { apiVersions } from '../../src/protocol/messages/api-versions.ts'
+import { describeBrokerMetrics } from '../../src/protocol/messages/describe-broker-metrics.ts'
 import { describeDeliveries } from '../../src/protocol/messages/describe-deliveries.ts'
+import { describeTopicMetrics } from '../../src/protocol/messages/describe-topic-metrics.ts'
 import { saslAuthenticate } from '../../src/protocol/messages/sasl-authenticate.ts'
 import { saslHandshake } from '../../src/protocol/messages/sasl-handshake.ts'
 import { createLogger } from '../../src/telemetry/logger.ts'
@@ -181,17 +189,23 @@ test('a user with the name of a broker has the rights of a user', { skip, timeou
   assert.equal((await wire.send(saslAuthenticate, 2, { authBytes })).errorCode, NONE)
   const { groups } = await wire.send(describeDeliveries, 0, { groups: ['workers'], readers: [] })
   assert.deepEqual(groups, [])
+  const measured = await wire.send(describeBrokerMetrics, 0, { withHistory: true })
+  assert.deepEqual([measured.errorCode, measured.metrics.memoryBytes], [CLUSTER_AUTHORIZATION_FAILED.code, 0])
+  const topics = await wire.send(describeTopicMetrics, 0, { names: null, samples: 0 })
+  assert.deepEqual([topics.errorCode, topics.topics], [CLUSTER_AUTHORIZATION_FAILED.code, []])
   await wire.close()
 })
 
-/** Each broker asks the two others about their groups. */
+/** Each broker asks the two others about their groups and their metrics. */
 async function answerEachOther(brokers: readonly BrokerProcess[]): Promise<void> {
   for (const { url } of brokers)
     await eventually(
       'each broker is answered by the two others',
       async () => {
-        const { body } = await adminClient(url).ask('GET', '/api/v1/groups')
-        return body?.unavailableBrokers?.length === 0 && (await countBrokers(url)) === ids.length
+        const paths = ['/api/v1/groups', '/api/v1/metrics?scope=cluster', '/api/v1/metrics/topics?scope=cluster']
+        const answers = await Promise.all(paths.map(path => adminClient(url).ask('GET', path)))
+        const areWhole = answers.every(({ body }) => body?.unavailableBrokers?.length === 0)
+        return areWhole && (await countBrokers(url)) === ids.length
       },
       30_000,
     )
@@ -207,7 +221,7 @@ async function assertHidden({ port, ca }: BrokerProcess & { readonly ca: Buffer 
   const to = { port, tls: { ca } }
   const refused = await connect(to)
   const { apiKeys } = await refused.send(apiVersions, 3, { clientSoftwareName: 'test', clientSoftwareVersion: '1' })
-  assert.ok(!apiKeys.some(({ apiKey }) => apiKey === describeDeliveries.key))
+  for (const { key } of betweenBrokers) assert.ok(!apiKeys.some(({ apiKey }) => apiKey === key))
   const unknown = await refused.send(saslHandshake, 1, { mechanism: 'NONE' })
   assert.deepEqual(unknown, { errorCode: UNSUPPORTED_SASL_MECHANISM.code, mechanisms: [mechanism] })
   await refused.close()

@@ -1,7 +1,7 @@
 // Describes this broker for a program that meets it for the first time: its build, its store, the capabilities that it
 // has, and the addresses for Kafka clients. settings/capabilities.ts has the table of capabilities.
 
-import type { Capabilities, KafkaListener } from '../api/capabilities.ts'
+import type { Capabilities, Capability, KafkaListener } from '../api/capabilities.ts'
 import type { SecurityProtocol } from '../api/words.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
@@ -26,6 +26,7 @@ export async function describeCapabilities(rooms: CapabilityRooms): Promise<Capa
   const { settings, store, catalogue, nodeId } = rooms
   const build = await rooms.build()
   const isRedis = chooseEngine(settings).engine === 'redis'
+  const capabilities: Capability[] = [...capabilityStates(settings)]
   const engine = isRedis ? (redisTargets(settings).storage.isCluster ? 'redis-cluster' : 'redis') : 'embedded'
   return {
     version: build.version,
@@ -34,7 +35,7 @@ export async function describeCapabilities(rooms: CapabilityRooms): Promise<Capa
     clusterId: catalogue.current().clusterId,
     namespace: isRedis ? settings.get('namespace') : null,
     store: { engine, description: store.description },
-    capabilities: [...capabilityStates(settings)],
+    capabilities,
     listeners: listenersOf(rooms),
     limits: {
       maxPartitionsPerTopic: settings.get('max-partitions-per-topic'),

@@ -1,5 +1,5 @@
-// Returns the metrics of the whole cluster: the numbers of this broker and of the others that answer, added up. A broker
-// that does not answer is named, and the sums go without it. peer-metrics.ts asks the brokers, sum-metrics.ts adds up.
+// Returns the metrics of the whole cluster: the numbers of this broker and of the others that answer, added up. A
+// broker that does not answer is left out and named. peer-metrics.ts asks the brokers, sum-metrics.ts adds up.
 
 import type { SilentBroker } from '../api/groups.ts'
 import type { BrokerInfo } from '../cluster/broker-record.ts'
@@ -170,7 +170,7 @@ function withEqualSteps<Answer extends AnyStepwise>(
       )
     else equal.set(broker, answer)
   }
-  return { answers: equal, silent: [...silent, ...others] }
+  return { answers: equal, silent: eachOnce([...silent, ...others]) }
 }
 
 /** Returns a text that differs when another broker has completed a step, has answered again, or has fallen silent. */

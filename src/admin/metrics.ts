@@ -6,6 +6,7 @@ import type { MetricsSnapshotBody } from '../api/metrics.ts'
 import type { TopicMetricSort } from '../api/words.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { describeBrokerMetrics } from '../protocol/messages/describe-broker-metrics.ts'
+import { isInternalTopicName } from '../protocol/names.ts'
 import type { ResponseOf } from '../protocol/schema.ts'
 import type { History, HistoryQuery, HistorySample, TopicRates, TopicSample } from '../telemetry/history.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -119,6 +120,8 @@ export interface TopicMetricsQuery {
   readonly q?: string | undefined
   /** Lets through only topics with these names. */
   readonly names?: readonly string[] | undefined
+  /** False leaves out names that begin with `__`; true by default. */
+  readonly hasInternal?: boolean
   readonly sort: TopicMetricSort
   readonly order: 'asc' | 'desc'
   /** The number of newest samples that the page has for each topic. */
@@ -159,12 +162,15 @@ export function listTopicMetrics(
 export function findTopics(
   catalogue: CatalogueKeeper,
   ratesOf: RatesOf,
-  { offset, limit, q = '', names, sort, order }: TopicMetricsQuery,
+  { offset, limit, q = '', names, hasInternal = true, sort, order }: TopicMetricsQuery,
 ): { readonly total: number; readonly names: readonly string[] } {
   const { topics } = catalogue.current()
   const contained = q.toLowerCase()
   const among = names === undefined ? [...topics.keys()] : [...new Set(names)].filter(name => topics.has(name))
-  const found = among.filter(name => contained === '' || name.toLowerCase().includes(contained)).sort()
+  const found = among
+    .filter(name => contained === '' || name.toLowerCase().includes(contained))
+    .filter(name => hasInternal || !isInternalTopicName(name))
+    .sort()
   const sign = order === 'asc' ? 1 : -1
   const by = SORTS[sort]
   if (by !== null) {

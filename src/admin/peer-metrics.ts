@@ -1,6 +1,7 @@
-// Asks the other living brokers for their metrics, and keeps the answers for as long as they hold: numbers of the moment
-// for a second, numbers of steps until the other broker completes its next step. So many consoles that poll cost each
-// broker one request a step. Callers share a request that is on its way. This file adds nothing up.
+// Asks the other living brokers for their metrics, and keeps the answers for as long as they hold: the numbers of the
+// moment for a second, the numbers of steps until the other broker completes its next step. Callers share a request
+// that is on its way. So the number of consoles that poll hardly matters to the other brokers. This file adds nothing
+// up.
 
 import type { SilentBroker } from '../api/groups.ts'
 import { type Clock, within } from '../base/clock.ts'

@@ -6,6 +6,7 @@ import { RANKED_TOPIC_SORTS, type RankedTopicSort, type TopicSort } from '../api
 import { within } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { because, isRefusal, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
+import { isInternalTopicName } from '../protocol/names.ts'
 import type { Settings } from '../settings/settings.ts'
 import { fallbackOf } from '../settings/topic-configs.ts'
 import { isStoreFailure, type Store, streamId } from '../store/store.ts'
@@ -22,6 +23,8 @@ export interface TopicListRequest {
   readonly q: string
   /** Only these topics; undefined lets all through. */
   readonly names?: readonly string[] | undefined
+  /** False leaves out names that begin with `__`; true by default. */
+  readonly hasInternal?: boolean
   readonly sort: TopicSort
   readonly order: 'asc' | 'desc'
   readonly offset: number
@@ -135,12 +138,17 @@ export function showConfig({ synonyms: _, choices, ...entry }: TopicConfigEntry)
 }
 
 /** Returns the topics that the request lets through, sorted by name. Every other sort order starts from this order. */
-function searchTopics({ catalogue }: ReachRooms, { q, names }: TopicListRequest): readonly Topic[] {
+function searchTopics({ catalogue }: ReachRooms, { q, names, hasInternal = true }: TopicListRequest): readonly Topic[] {
   const contained = q.toLowerCase()
   const named = names === undefined ? null : new Set(names)
   const all = byName(catalogue.current().topics)
-  if (contained === '' && named === null) return all
-  return all.filter(({ name }) => (named?.has(name) ?? true) && name.toLowerCase().includes(contained))
+  if (contained === '' && named === null && hasInternal) return all
+  return all.filter(
+    ({ name }) =>
+      (named?.has(name) ?? true) &&
+      name.toLowerCase().includes(contained) &&
+      (hasInternal || !isInternalTopicName(name)),
+  )
 }
 
 /** To sort thousands of topics blocks all clients for milliseconds, so each catalogue is sorted only once. */

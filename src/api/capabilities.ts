@@ -14,7 +14,7 @@ export const buildShape = z
   })
   .meta({ id: 'Build' })
 
-export const capabilityShape = z
+const capabilityShape = z
   .object({
     id: z.enum(CAPABILITIES),
     label: z.string(),
@@ -26,9 +26,10 @@ export const capabilityShape = z
   })
   .meta({ id: 'Capability' })
 
+/** One capability of a broker, in its state. */
 export type Capability = z.infer<typeof capabilityShape>
 
-export const kafkaListenerShape = z
+const kafkaListenerShape = z
   .object({
     brokerId: z.int(),
     name: z.string(),

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { groupLagShape, MAX_GROUPS } from './groups.ts'
 import { silentBrokerFields } from './problem.ts'
-import { integer, LONGEST_NAMES } from './query.ts'
+import { integer, internalQuery, LONGEST_NAMES } from './query.ts'
 import { METRIC_SCOPES, ORDERS, TOPIC_METRIC_SORTS } from './words.ts'
 
 export const latencyShape = z
@@ -130,14 +130,15 @@ const samplesQuery = z
   })
 
 export const topicMetricsQuery = z.object({
-  ...scopeFields,
   offset: integer(0).default(0),
   limit: integer(1, 1000).default(100),
   q: z.string().max(249).optional().meta({ description: 'Part of the name.' }),
   names: z.string().max(LONGEST_NAMES).optional().meta({ description: 'Only these topics, separated by commas.' }),
+  internal: internalQuery,
   sort: z.enum(TOPIC_METRIC_SORTS).default('name'),
   order: z.enum(ORDERS).optional().meta({ description: 'By default asc for the name, and desc for a number.' }),
   samples: samplesQuery.default('true'),
+  ...scopeFields,
 })
 
 export const topicMetricsPageShape = z.object({
@@ -151,12 +152,12 @@ export const topicMetricsPageShape = z.object({
 })
 
 export const metricsHistoryQuery = z.object({
-  ...scopeFields,
   from: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
   step: integer(1).optional().meta({
     description:
       'Milliseconds. Combines the steps of this time: the mean of rates, the highest percentiles, the last value of gauges.',
   }),
+  ...scopeFields,
 })
 
 export const metricsHistoryShape = z.object({

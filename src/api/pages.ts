@@ -60,13 +60,23 @@ export interface Page {
 export const STORAGE_TABS = Object.freeze(['local', 'remote', 'segments', 'jobs'] as const)
 export const SECURITY_TABS = Object.freeze(['users', 'acls', 'credentials'] as const)
 export const TOPIC_TABS = Object.freeze(['overview', 'partitions', 'configuration', 'access'] as const)
+export const RECORD_TABS = Object.freeze(['value', 'key', 'headers', 'details', 'compare'] as const)
+export const PARTITION_SORTS = Object.freeze(['partition', 'leader', 'records', 'sizeBytes'] as const)
 export const GROUP_TABS = Object.freeze(['partitions', 'members', 'access'] as const)
 export const BROKER_TABS = Object.freeze(['checks', 'settings', 'loggers'] as const)
+export const OVERVIEW_CHARTS = Object.freeze(['throughput', 'latency', 'failures'] as const)
 export const RANGES = Object.freeze(['15m', '1h'] as const)
 export const PAGE_SIZES = Object.freeze(['25', '50', '100', '200'] as const)
 
 export const pages = {
-  overview: { path: '/', title: 'Overview', label: 'Overview', shortcut: 'o', search: { range: choice(RANGES) } },
+  overview: {
+    path: '/',
+    title: 'Overview',
+    label: 'Overview',
+    shortcut: 'o',
+    /** A phone shows one chart at a time. */
+    search: { range: choice(RANGES), chart: choice(OVERVIEW_CHARTS) },
+  },
   topics: {
     path: '/topics',
     title: 'Topics',
@@ -85,7 +95,18 @@ export const pages = {
     title: 'Topic',
     label: null,
     shortcut: null,
-    search: { tab: choice(TOPIC_TABS), range: choice(RANGES), produce: flag() },
+    search: {
+      tab: choice(TOPIC_TABS),
+      range: choice(RANGES),
+      produce: flag(),
+      /** The order of the partitions. */
+      sort: choice(PARTITION_SORTS),
+      order: choice(ORDERS),
+      /** Part of the name of a config. */
+      q: text(),
+      /** Only configs that the topic or a pattern sets. */
+      modified: flag(),
+    },
   },
   messages: {
     path: '/topics/:topic/messages',
@@ -97,7 +118,8 @@ export const pages = {
       from: choice([...EDGES, 'offset', 'timestamp', ''] as const, ''),
       offset: whole(),
       timestamp: whole(),
-      order: choice(READING_ORDERS),
+      /** Without it, the order in which the user last read this topic. */
+      order: choice([...READING_ORDERS, ''] as const, ''),
       limit: choice(PAGE_SIZES, '50'),
       decode: choice(DECODINGS, 'utf8'),
       keyDecode: choice([...DECODINGS, ''] as const, ''),
@@ -106,7 +128,9 @@ export const pages = {
       live: flag(),
       /** The open record, as partition-offset. */
       at: text(),
-      view: choice(['value', 'key', 'headers', 'details']),
+      view: choice(RECORD_TABS),
+      /** The record that others are compared with, as partition-offset. */
+      pin: text(),
     },
   },
   groups: {
@@ -145,7 +169,6 @@ export const pages = {
     shortcut: 'e',
     search: {
       tab: choice(SECURITY_TABS),
-      by: choice(['principal', 'resource']),
       q: text(),
       sort: text(),
       order: choice(ORDERS),
@@ -178,7 +201,7 @@ export type ParamsOf<Id extends PageId> = (typeof pages)[Id]['path'] extends `${
   ? Record<Rest extends `${infer Name}/${string}` ? Name : Rest, string>
   : Record<never, never>
 
-/** Returns the search parameters of a page from those of an address. A text that a parameter does not take is ignored. */
+/** Returns the search parameters of a page from those of an address. A text that no parameter takes is ignored. */
 export function readSearch<Id extends PageId>(
   id: Id,
   given: Readonly<Record<string, string | undefined>>,

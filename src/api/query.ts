@@ -18,3 +18,9 @@ export function integer(
   const read = (value: unknown) => (typeof value === 'string' && /^-?[0-9]+$/.test(value) ? Number(value) : value)
   return z.preprocess(read, z.int(why).min(min, why).max(max, why))
 }
+
+/** Whether a list has the topics that programs keep for themselves, such as `__consumer_offsets`. */
+export const internalQuery = z
+  .enum(['true', 'false'])
+  .default('true')
+  .meta({ description: 'false leaves out the topics whose names begin with `__`.' })

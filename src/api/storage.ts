@@ -26,7 +26,7 @@ export type StreamUsage = z.infer<typeof streamShape>
 
 export const storageQuery = pagingQuery(['topic', 'sizeBytes'])
 
-export const poolShape = z
+const poolShape = z
   .object({
     size: z.int().meta({ description: 'The number of appends that may run at one time.' }),
     pending: z.int().meta({ description: 'The number of appends that wait for a connection.' }),
@@ -36,7 +36,7 @@ export const poolShape = z
   })
   .meta({ id: 'StorePool' })
 
-export const storeShape = z
+const storeShape = z
   .object({
     description: z.string(),
     place: z.string().nullable().meta({ description: 'Null while the store does not answer.' }),

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { valueFields } from './config.ts'
 import { troubleShape } from './problem.ts'
-import { integer, LONGEST_NAMES } from './query.ts'
+import { integer, internalQuery, LONGEST_NAMES } from './query.ts'
 import { timeShape } from './time.ts'
 import { ORDERS, RANKED_TOPIC_SORTS, TOPIC_SORTS } from './words.ts'
 
@@ -73,6 +73,7 @@ export const topicListQuery = z.object({
     .max(LONGEST_NAMES)
     .optional()
     .meta({ description: 'Only these topics, separated by commas. Names that no topic has are left out.' }),
+  internal: internalQuery,
   sort: z
     .enum(TOPIC_SORTS)
     .default('name')

@@ -79,7 +79,6 @@ export const CAPABILITIES = Object.freeze([
   'compaction',
   'mcp',
 ] as const)
-export type CapabilityId = (typeof CAPABILITIES)[number]
 
 export const CAPABILITY_STATES = Object.freeze(['on', 'off', 'absent'] as const)
 export const STORE_ENGINES = Object.freeze(['embedded', 'redis', 'redis-cluster'] as const)
@@ -90,7 +89,6 @@ export type SecurityProtocol = (typeof SECURITY_PROTOCOLS)[number]
 
 /** The units of configs and settings whose value is a bare number. */
 export const UNITS = Object.freeze(['ms', 'minutes', 'hours', 'bytes', 'records'] as const)
-export type Unit = (typeof UNITS)[number]
 
 /** The states of the circuit breaker between a broker and its store. */
 export const BREAKER_STATES = Object.freeze(['disabled', 'closed', 'half-open', 'open'] as const)

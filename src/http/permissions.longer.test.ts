@@ -7,6 +7,7 @@ import { startBroker } from '../../testing/broker.ts'
 import { operationOf, type Role, requestsFor } from '../../testing/contract.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { ADMIN_PASSWORD, type Roles, roleSettings, signInRoles } from '../../testing/http-roles.ts'
+import { pages } from '../api/pages.ts'
 import { describeRoutes, problemsOf } from './openapi.ts'
 import { type AnyRoute, isMutation, type Needs } from './route.ts'
 import { allRoutes } from './routes/all.ts'
@@ -15,11 +16,10 @@ const document = describeRoutes(allRoutes)
 const nameOf = ({ method, path }: AnyRoute) => `${method} ${path}`
 
 /**
- * The routes for every client. The specification opens the probes, a session must begin somewhere, and the other
- * routes only name the paths of other things.
+ * The routes for every client. The specification opens the probes, a session must begin somewhere, the console shows
+ * nothing before a user signs in, and the other routes only name the paths of other things.
  */
 const OPEN_TO_ANYBODY = [
-  'GET /',
   'GET /actuator/health',
   'GET /actuator/health/liveness',
   'GET /actuator/health/readiness',
@@ -31,6 +31,8 @@ const OPEN_TO_ANYBODY = [
   'GET /swagger-ui/',
   'POST /api/v1/auth/login',
   'POST /api/v1/auth/setup',
+  'GET /assets/:file',
+  ...Object.values(pages).map(({ path }) => `GET ${path}`),
 ]
 
 /** A forged request of another site gains nothing here: it ends the session that it comes with. */

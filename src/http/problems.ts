@@ -15,6 +15,7 @@ const table = {
   EXPORT_DISABLED: [403, 'The export of records is switched off here.'],
   CROSS_SITE: [403, 'A change may only be asked for by the console itself.'],
   NOT_FOUND: [404, 'There is no such thing.'],
+  CONSOLE_DISABLED: [404, 'The web console is switched off here.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
   REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
   USER_EXISTS: [409, 'There is a user of this name already.'],
@@ -36,6 +37,7 @@ const table = {
   BROKER_UNAVAILABLE: [503, 'Another broker of the cluster does not answer.'],
   BUSY: [503, 'The broker has too much to do.'],
   STORE_UNAVAILABLE: [503, 'The store does not answer.'],
+  CONSOLE_NOT_BUILT: [503, 'The web console is not there yet.'],
 } as const satisfies Record<string, readonly [status: number, title: string]>
 
 type ProblemCode = keyof typeof table

@@ -29,6 +29,7 @@ import type { Descriptors } from '../telemetry/descriptors.ts'
 import type { History } from '../telemetry/history.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { ConsoleFiles } from './console-files.ts'
 import type { Problem } from './problems.ts'
 
 /** The lower rooms, in the form that routes use. */
@@ -48,6 +49,7 @@ export interface HttpRooms {
   /** The other brokers. */
   readonly peers: Peers
   readonly recordReaders: RecordReaders
+  /** The metrics of the other brokers. */
   readonly peerMetrics: PeerMetrics
   /** This broker's node id. */
   readonly nodeId: number
@@ -60,6 +62,7 @@ export interface HttpRooms {
   readonly random: Random
   readonly health: Health
   readonly build: () => Promise<Build>
+  readonly consoleFiles: ConsoleFiles
 }
 
 /**

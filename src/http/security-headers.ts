@@ -17,8 +17,16 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = Object.freeze(
 const TRANSPORT_SECURITY = Object.freeze({ 'strict-transport-security': 'max-age=31536000' })
 
 /**
- * Returns the headers. `scheme` is the one by which the client reached this server or a trusted proxy in front of it.
+ * Returns the headers. `scheme` is the one by which the client reached this server or a trusted proxy in front of it,
+ * `host` is the Host header. Browsers ignore Cross-Origin-Opener-Policy over plain HTTP from another machine, and write
+ * an error into their console, so that it is left out there (HTML, 7.1.3).
  */
-export function securityHeaders(scheme: string): Readonly<Record<string, string>> {
-  return scheme === 'https' ? { ...SECURITY_HEADERS, ...TRANSPORT_SECURITY } : SECURITY_HEADERS
+export function securityHeaders(scheme: string, host = ''): Readonly<Record<string, string>> {
+  if (scheme === 'https') return { ...SECURITY_HEADERS, ...TRANSPORT_SECURITY }
+  if (LOOPBACK.test(host)) return SECURITY_HEADERS
+  const { 'cross-origin-opener-policy': _, ...others } = SECURITY_HEADERS
+  return others
 }
+
+/** The hosts that browsers trust without TLS (W3C Secure Contexts, 3.1). */
+const LOOPBACK = /^(localhost|[\w-]+\.localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?$/i

@@ -97,8 +97,8 @@ test('HEAD of a stream ends at once and gives its place back', async t => {
   assert.match(file.headers.get('content-disposition')!, /^attachment/)
 })
 
-test('the root links the reference, health and the guides: a page for browsers, JSON for programs', async t => {
-  const { url, log } = await startBroker(t, {}, { hasHttp: true })
+test('without a built console the root links the reference, health and the guides: a page for browsers, JSON for programs', async t => {
+  const { url, log } = await startBroker(t, {}, { http: { consoleFolder: '/nonexistent' } })
   const json = await fetch(url)
   assert.equal(json.headers.get('content-type'), 'application/json; charset=utf-8')
   const { links, guides } = (await json.json()) as { links: Record<string, string>; guides: string }

@@ -20,7 +20,8 @@ import { problemOf } from './failures.ts'
 import { createListener, HTTP_LIMITS, type HttpLimits, type HttpListener } from './listener.ts'
 import { hasParams, type Mounting, mountFace, type Passage } from './mount.ts'
 import { Places } from './places.ts'
-import { asProblem, type Problem, problem } from './problems.ts'
+import { asPageOrProblem } from './plain-pages.ts'
+import { type Problem, problem } from './problems.ts'
 import { type HttpRooms, METHODS } from './route.ts'
 import { SECURITY_HEADERS, securityHeaders } from './security-headers.ts'
 import { validator } from './validation.ts'
@@ -159,7 +160,11 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
       compilersFactory: { buildValidator: () => validator, buildSerializer: () => serializerCompiler } as object,
     },
     frameworkErrors: (error, request, answer) => {
-      void send(request, answer.headers(securityHeaders(request.protocol)), failure(error, request))
+      void send(
+        request,
+        answer.headers(securityHeaders(request.protocol, request.headers.host)),
+        failure(error, request),
+      )
     },
     // The listener refuses by itself.
     clientErrorHandler: () => {},
@@ -179,7 +184,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     // These are further bytes of a connection that was cut: no client would read an answer.
     if (request.raw.socket.destroyed) return answer.hijack()
     passages.set(request, { caller: callerOf(request, answer), identity: null, code: null })
-    answer.headers(securityHeaders(request.protocol))
+    answer.headers(securityHeaders(request.protocol, request.headers.host))
     const refused = checkRequest(request) ?? (request.is404 ? missing(request) : null)
     if (refused !== null) return send(request, answer, refused)
   })
@@ -237,12 +242,13 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     if (passage !== undefined) passage.code = what.code
     // The rest of a body that is too large must be read and dropped, or the client may never see the answer.
     if (what.status === 413) answer.removeHeader('connection')
-    const errorOf = faceOf(request)?.errorOf ?? asProblem
-    const { contentType, body } = errorOf(what, request.id)
+    // No face owns a mistyped address, and a person may have typed it.
+    const errorOf = faceOf(request)?.errorOf ?? asPageOrProblem
+    const { contentType, body } = errorOf(what, request.id, request.headers.accept)
     return answer
       .code(what.status)
       .headers({ ...what.headers, 'content-type': contentType })
-      .serializer((value: unknown) => JSON.stringify(value))
+      .serializer((value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value)))
       .send(body)
   }
 

@@ -17,6 +17,11 @@ export function checkTopicName(name: string): string | null {
   return null
 }
 
+/** Returns whether the name says that a program keeps the topic for itself, as `__consumer_offsets` does in Kafka. */
+export function isInternalTopicName(name: string): boolean {
+  return name.startsWith('__')
+}
+
 /**
  * Returns the reason why the group id is not allowed; null if it is allowed. The empty id is not allowed, although a
  * few old APIs accept it.

@@ -2,24 +2,20 @@
 // (switches.ts), the `notYet` of the settings, and the refusals of topic configs are derived from it. When a version
 // adds a capability, set its `isHere`. This file reads no settings.
 
-import type { Key } from './settings.ts'
-
-export type CapabilityId = 'tls' | 'sasl' | 'acls' | 'export' | 'schema-registry' | 'remote-tier' | 'compaction' | 'mcp'
-
-export interface Capability {
+interface Capability {
   readonly label: string
   /** The name in a sentence. */
   readonly name: string
-  /** The setting that switches it; null if no setting does. */
-  readonly key: Key | null
+  /** The setting that switches it; null if no setting does. settings.ts reads this table, so switches.ts checks it. */
+  readonly key: string | null
   /** Whether this version has it. */
   readonly isHere: boolean
 }
 
-const here = { isHere: true } as const
-const absent = { isHere: false } as const
+const here = { isHere: true }
+const absent = { isHere: false }
 
-export const capabilities: Readonly<Record<CapabilityId, Capability>> = Object.freeze({
+export const capabilities = Object.freeze({
   tls: { label: 'TLS', name: 'TLS', key: 'broker.tls', ...here },
   sasl: { label: 'SASL', name: 'SASL', key: 'broker.sasl.enabled', ...here },
   acls: { label: 'ACL enforcement', name: 'ACL enforcement', key: 'broker.acl.enabled', ...here },
@@ -33,7 +29,9 @@ export const capabilities: Readonly<Record<CapabilityId, Capability>> = Object.f
   'remote-tier': { label: 'Remote tier', name: 'the remote tier', key: 'storage.remote.path', ...absent },
   compaction: { label: 'Compaction', name: 'compaction', key: null, ...absent },
   mcp: { label: 'MCP endpoint', name: 'the MCP endpoint', key: 'mcp.enabled', ...absent },
-})
+} as const satisfies Readonly<Record<string, Capability>>)
+
+export type CapabilityId = keyof typeof capabilities
 
 /** Returns the clause that says that this version does not have the capability; null if it has it. */
 export function absenceOf(id: CapabilityId): string | null {

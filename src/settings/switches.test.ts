@@ -51,7 +51,7 @@ test('one listener with TLS and SASL is enough for both to be on', () => {
 })
 
 test('every setting that waits for a capability names one that this version does not have', () => {
-  const absent = ids.filter(id => !capabilities[id].isHere).map(id => capabilities[id].name)
+  const absent: readonly string[] = ids.filter(id => !capabilities[id].isHere).map(id => capabilities[id].name)
   const waiting = keys.filter(key => settingsTable[key].notYet !== undefined)
   for (const key of waiting) assert.ok(absent.includes(settingsTable[key].notYet!), key)
   for (const id of ids) {

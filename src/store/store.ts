@@ -277,7 +277,7 @@ export interface Conflict {
 export const BREAKER_STATES = Object.freeze(['disabled', 'closed', 'half-open', 'open'] as const)
 export type BreakerState = (typeof BREAKER_STATES)[number]
 
-/** Returns the state that lets the fewest calls pass; `disabled` if there is none. */
+/** Returns the state that lets the fewest calls pass; `disabled` if the list is empty. */
 export function strictest(states: readonly BreakerState[]): BreakerState {
   return BREAKER_STATES[Math.max(0, ...states.map(state => BREAKER_STATES.indexOf(state)))]!
 }

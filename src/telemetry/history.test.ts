@@ -263,3 +263,25 @@ test('the latency of requests is known before the first step is over', async () 
   await clock.advance(STEP_MS)
   assert.deepEqual(history.requestLatency(), NOTHING)
 })
+
+test('a step keeps its number on the common grid, which is the multiple of the interval nearest to its end', async () => {
+  const { clock, history } = begin()
+  const startedAt = clock.now()
+  assert.equal(history.commonStep, Math.round(startedAt / STEP_MS))
+  assert.equal(history.nextStepMs, STEP_MS)
+  await clock.advance(STEP_MS)
+  assert.equal(history.commonStep, Math.round((startedAt + STEP_MS) / STEP_MS))
+  await clock.advance(3 * STEP_MS + 4_000)
+  assert.equal(history.commonStep, Math.round((startedAt + 4 * STEP_MS) / STEP_MS))
+  assert.equal(history.nextStepMs, STEP_MS - 4_000)
+  const { timestamp } = history.samples().at(-1)!
+  assert.ok(Math.abs(timestamp - history.commonStep * STEP_MS) <= STEP_MS / 2)
+})
+
+test('the rate of requests in the last step is known even if no history is served', async () => {
+  const { clock, history, produce } = begin({ enabled: false })
+  assert.equal(history.requestsPerSecond, 0)
+  for (let i = 0; i < 30; i++) produce('a', 1)
+  await clock.advance(STEP_MS)
+  assert.deepEqual([history.requestsPerSecond, history.samples()], [2, []])
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { StepHistogram } from './step-histogram.ts'
+import { highest, NO_PERCENTILES, StepHistogram } from './step-histogram.ts'
 
 test('a percentile is within 3.2 % of what was observed, or 8 µs below half a millisecond', () => {
   for (let exponent = -3; exponent <= 5.7; exponent += 0.013) {
@@ -37,4 +37,19 @@ test('impossible durations do no harm', () => {
   for (const ms of [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300]) histogram.record(ms)
   assert.equal(histogram.total, 4)
   assert.ok(histogram.percentiles().p99 > 500_000)
+})
+
+test('the highest percentiles are at least those of all observations together, and NaN counts for nothing', () => {
+  const [one, other, both] = [new StepHistogram(), new StepHistogram(), new StepHistogram()]
+  for (let i = 1; i <= 100; i++) {
+    one.record(i % 7)
+    other.record(i % 50)
+  }
+  both.add(one)
+  both.add(other)
+  const most = highest([NO_PERCENTILES, one.percentiles(), other.percentiles()])
+  assert.deepEqual(most, other.percentiles())
+  assert.ok(most.p50 >= both.percentiles().p50 && most.p99 >= both.percentiles().p99)
+  assert.deepEqual(highest([one.percentiles(), NO_PERCENTILES]), one.percentiles())
+  assert.deepEqual(highest([]), NO_PERCENTILES)
 })

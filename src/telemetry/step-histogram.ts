@@ -30,9 +30,18 @@ export const NO_PERCENTILES: Percentiles = Object.freeze({ p50: Number.NaN, p95:
  * their percentile would be at most that.
  */
 export function highest(all: readonly Percentiles[]): Percentiles {
-  const of = (which: keyof Percentiles) =>
-    all.reduce((most, { [which]: each }) => (Number.isNaN(most) || each > most ? each : most), Number.NaN)
-  return { p50: of('p50'), p95: of('p95'), p99: of('p99') }
+  let { p50, p95, p99 } = NO_PERCENTILES
+  for (const each of all) {
+    p50 = larger(p50, each.p50)
+    p95 = larger(p95, each.p95)
+    p99 = larger(p99, each.p99)
+  }
+  return { p50, p95, p99 }
+}
+
+/** Returns the larger number; the other one if one of them is NaN. */
+function larger(one: number, other: number): number {
+  return one >= other || Number.isNaN(other) ? one : other
 }
 
 export class StepHistogram {

@@ -1,7 +1,179 @@
-// The page Messages.
+// The page Messages: the records of a topic, page by page or live, and the one that is open. The address is its state.
 
-import { PageHead } from '../../parts/page.tsx'
+import { useEffect, useRef } from 'react'
+import { Problem } from '../../api/problem.ts'
+import { type Read, useRead } from '../../api/queries.ts'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { useHere } from '../../shell/address.tsx'
+import { useCapability } from '../../shell/capabilities.ts'
+import { usePreference } from '../../shell/preferences.ts'
+import { TopicHead } from '../topic/topic-head.tsx'
+import { Bar, MISSING } from './bar.tsx'
+import { type Browsed, useBrowse } from './browse.ts'
+import { Live } from './live.tsx'
+import { Nothing } from './nothing.tsx'
+import { useOpenRecord } from './open-record.ts'
+import { PageLinks } from './page-links.tsx'
+import { RecordPanel } from './record.tsx'
+import { Rows } from './rows.tsx'
+import { type MessageSearch, placeOf, placeText, requestOf, startOf } from './selection.ts'
+import { StatusLine } from './status-line.tsx'
 
 export function Messages() {
-  return <PageHead title="Messages" />
+  const { params, search: address, set } = useHere('messages')
+  const { topic } = params
+  const [orders, setOrders] = usePreference('orders')
+  const order = address.order === '' ? (orders[topic] ?? 'oldest') : address.order
+  const search: MessageSearch = { ...address, order }
+  const description = useRead('describe topic', { params }, { everyMs: 0 })
+  const partitions = description.data?.partitions
+  const isCompacted = description.data?.cleanupPolicy.includes('compact') === true
+  const registry = useCapability('schema-registry')
+  const needsRegistry = search.decode === 'registry' || search.keyDecode === 'registry'
+  const isDecodable = !needsRegistry || registry?.state === 'on'
+
+  const request = requestOf(search, order, partitions)
+  const missing = 'missing' in request ? request.missing : null
+  const isAsked = isDecodable && !search.live && 'query' in request
+  const browsing = useBrowse(topic, isAsked ? request.query : null)
+  const { data, isOld } = browsing.read
+  const previous = usePreviousCursors(topic)
+
+  // A copied address shows the same records to somebody who last read the topic in the other order.
+  useEffect(() => {
+    if (address.order === '' && order !== 'oldest') set({ order })
+  })
+
+  const change = (values: Partial<MessageSearch>) => {
+    if (values.order !== undefined) setOrders({ ...orders, [topic]: values.order as typeof order })
+    const isOfRecord = Object.keys(values).every(name => name === 'at' || name === 'view' || name === 'pin')
+    set(isOfRecord ? values : { cursor: '', ...values })
+  }
+  const goToPage = (cursor: string) => {
+    previous.note(search.cursor, cursor)
+    set({ cursor, at: '' }, { isStep: true })
+    scrollTo({ top: 0 })
+  }
+
+  const place = placeOf(search.at)
+  const records = data?.messages ?? []
+  const open = useOpenRecord({
+    topic,
+    search,
+    records: search.live || isOld ? [] : records,
+    before: search.cursor === '' ? null : previous.of(search.cursor),
+    after: data?.nextCursor ?? null,
+    onPage: goToPage,
+    onOpen: (at, isStep) => set({ at, ...(at === '' || isStep ? { view: 'value' } : {}) }, { isStep }),
+  })
+
+  return (
+    <>
+      <TopicHead topic={topic} current="messages" />
+      <div className={place === null ? '' : 'max-lg:hidden'}>
+        <Bar
+          topic={topic}
+          search={search}
+          order={order}
+          partitions={partitions}
+          missing={search.live ? null : missing}
+          registry={registry}
+          onChange={change}
+        />
+        {!isDecodable ? (
+          registry !== undefined && <Empty title="Schema registry">{registry.because}</Empty>
+        ) : search.live ? (
+          <Live topic={topic} search={search} isCompacted={isCompacted} onOpen={open.show} />
+        ) : missing !== null ? (
+          <Empty title="Where to start?">{MISSING[missing]}</Empty>
+        ) : (
+          isAsked && (
+            <>
+              <StatusLine
+                topic={topic}
+                search={search}
+                query={request.query}
+                browsing={browsing}
+                onContinue={goToPage}
+              />
+              <Loaded read={withOwnSentence(browsing.read)} of="The records" rows={12}>
+                {page =>
+                  page.messages.length === 0 && page.state === 'full' && page.unavailable.length === 0 ? (
+                    !isOld && (
+                      <Nothing topic={topic} search={search} query={request.query} ends={page.ends} onChange={change} />
+                    )
+                  ) : (
+                    <>
+                      {page.messages.length > 0 && (
+                        <Rows
+                          topic={topic}
+                          search={search}
+                          records={page.messages}
+                          isCompacted={isCompacted}
+                          isOld={isOld}
+                          onOpen={open.show}
+                        />
+                      )}
+                      {page.state !== 'running' && (
+                        <PageLinks
+                          order={order}
+                          cursor={search.cursor}
+                          nextCursor={page.nextCursor}
+                          previousCursor={previous.of(search.cursor)}
+                          beginsAtEdge={startOf(search) === ''}
+                          onPage={goToPage}
+                          onTurn={() => change({ order: order === 'oldest' ? 'newest' : 'oldest' })}
+                        />
+                      )}
+                    </>
+                  )
+                }
+              </Loaded>
+            </>
+          )
+        )}
+      </div>
+      {place !== null && (
+        <RecordPanel
+          topic={topic}
+          search={search}
+          place={place}
+          listed={records.find(record => placeText(record) === search.at)}
+          isCompacted={isCompacted}
+          onUp={open.up}
+          onDown={open.down}
+          onClose={open.close}
+          onChange={change}
+        />
+      )}
+    </>
+  )
+}
+
+/** The full queue of the broker has a sentence of its own: nothing is wrong with the request or the topic. */
+function withOwnSentence(read: Read<Browsed>): Read<Browsed> {
+  if (read.problem?.code !== 'BUSY') return read
+  const { status, detail, requestId, code } = read.problem
+  const body = { code, status, title: 'Too many pages of records are read at this moment.', detail }
+  return { ...read, problem: new Problem(requestId === null ? body : { ...body, requestId }) }
+}
+
+interface Previous {
+  /** Returns the cursor of the page before; null if this visit has not seen it. */
+  of(cursor: string): string | null
+  note(from: string, to: string): void
+}
+
+/** Remembers by which page each page was reached, so that there is a way back. */
+function usePreviousCursors(topic: string): Previous {
+  const known = useRef(new Map<string, string>())
+  // biome-ignore lint/correctness/useExhaustiveDependencies: cursors of another topic are of no use
+  useEffect(() => () => known.current.clear(), [topic])
+  return {
+    of: cursor => known.current.get(cursor) ?? null,
+    note(from, to) {
+      // A step back leads to a page that has its own way back.
+      if (to !== '' && known.current.get(from) !== to) known.current.set(to, from)
+    },
+  }
 }

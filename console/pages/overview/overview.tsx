@@ -1,7 +1,134 @@
-// The page Overview.
+// The page Overview: first whether anything is wrong, then the numbers of this moment, then their course. A broker
+// without topics shows the first minute instead (first-minute.tsx).
 
-import { PageHead } from '../../parts/page.tsx'
+import { Plus } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { Allowed, buttonClass } from '../../parts/button.tsx'
+import { PageHead, Section } from '../../parts/page.tsx'
+import { Segments } from '../../parts/segments.tsx'
+import { Loaded, Skeleton } from '../../parts/states.tsx'
+import { useZone } from '../../parts/time.tsx'
+import { PageLink, useHere } from '../../shell/address.tsx'
+import { useMay } from '../../shell/session.tsx'
+import { AttentionList } from './attention-list.tsx'
+import { type Course, type History, RANGE_ROWS, type Range, shortHistory } from './course.ts'
+import { FirstMinute } from './first-minute.tsx'
+import { OverviewCharts } from './overview-charts.tsx'
+import { OverviewStats } from './overview-stats.tsx'
+import { type OverviewReads, useHealth, useOverview, useTopTopics } from './reads.ts'
+import { StatusLine } from './status-line.tsx'
+import { Tops } from './tops.tsx'
+
+type TopTopics = ReturnType<typeof useTopTopics>
 
 export function Overview() {
-  return <PageHead title="Overview" />
+  // The first minute stays while it makes the first topic, until its user leaves it.
+  const [isInFirstMinute, setFirstMinute] = useState(false)
+  const topics = useTopTopics(isInFirstMinute)
+  const health = useHealth()
+  const isEmptyNow = topics.isEmpty && !topics.read.isFetching
+  useEffect(() => {
+    if (isEmptyNow) setFirstMinute(true)
+  }, [isEmptyNow])
+  const mayCreate = useMay('create topic')
+  const isFirst = topics.isEmpty || (isInFirstMinute && mayCreate)
+  return (
+    <>
+      <PageHead
+        title="Overview"
+        actions={
+          !isFirst && (
+            <Allowed operation="create topic">
+              <PageLink page="topics" search={{ create: true }} className={buttonClass('primary')}>
+                <Plus size={16} aria-hidden />
+                Create topic
+              </PageLink>
+            </Allowed>
+          )
+        }
+      >
+        <StatusLine health={health} />
+      </PageHead>
+      {isFirst ? (
+        <FirstMinute topic={topics.own} onLeave={() => setFirstMinute(false)} />
+      ) : topics.read.isFirst ? (
+        <Skeleton rows={12} />
+      ) : (
+        <Whole topics={topics} health={health} />
+      )}
+    </>
+  )
+}
+
+function Whole({ topics, health }: { readonly topics: TopTopics; readonly health: ReturnType<typeof useHealth> }) {
+  const { search, set } = useHere('overview')
+  const { range } = search
+  const reads = useOverview(range, health)
+  const { history, course, groups, snapshot, found, checked } = reads
+  const { label } = RANGE_ROWS[range]
+  return (
+    <>
+      <AttentionList found={found} checked={checked} />
+      <Loaded read={history} of="The history" rows={14}>
+        {data => (
+          <>
+            <OverviewStats
+              course={course!}
+              snapshot={snapshot.data}
+              topics={topics.read.data?.total}
+              partitions={reads.brokers.data?.partitions}
+              groups={groups.data?.total}
+              over={`the last ${label}`}
+            />
+            <Section
+              title={`The last ${label}`}
+              actions={
+                <Segments
+                  label="Range"
+                  options={Object.entries(RANGE_ROWS).map(([id, row]) => [id as Range, row.label] as const)}
+                  value={range}
+                  onChange={value => set({ range: value })}
+                />
+              }
+            >
+              <Charts history={data} course={course!} brokers={reads.brokers} />
+            </Section>
+          </>
+        )}
+      </Loaded>
+      <Tops topics={topics.read} groups={groups} />
+    </>
+  )
+}
+
+interface ChartsProps {
+  readonly history: History
+  readonly course: Course
+  readonly brokers: OverviewReads['brokers']
+}
+
+/** The charts, with a sentence wherever they show less than the range. */
+function Charts({ history, course, brokers }: ChartsProps) {
+  const zone = useZone()
+  const uptimeMs = brokers.data?.brokers.find(({ isSelf }) => isSelf)?.uptimeMs ?? null
+  const short = shortHistory(course, history, uptimeMs, zone, Date.now())
+  if (!history.enabled)
+    return (
+      <p className="rounded-card border border-dashed border-line p-6 text-muted">
+        This broker serves no history, because <code className="font-mono">svc.admin.metrics-history.enabled</code> is
+        false. The numbers above are those of this moment.
+      </p>
+    )
+  if (course.latest === null)
+    return (
+      <p className="rounded-card border border-dashed border-line p-6 text-muted">
+        The broker writes down its numbers every {history.intervalMs / 1000} s. The first ones come in a moment.
+      </p>
+    )
+  return (
+    <>
+      {short !== null && <p className="mb-2 text-muted">{short}</p>}
+      <OverviewCharts course={course} />
+    </>
+  )
 }

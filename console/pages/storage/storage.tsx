@@ -1,7 +1,78 @@
-// The page Storage.
+// The page Storage: where the records rest. The first tab is the local tier; the others say what this version lacks
+// until the storage worker and the remote tier are here.
 
+import type { Capability } from '../../../src/api/capabilities.ts'
+import { STORAGE_TABS } from '../../../src/api/pages.ts'
 import { PageHead } from '../../parts/page.tsx'
+import { Empty } from '../../parts/states.tsx'
+import { Tabs } from '../../parts/tabs.tsx'
+import { useHere } from '../../shell/address.tsx'
+import { useCapabilities, useCapability } from '../../shell/capabilities.ts'
+import { LocalTier } from './local-tier.tsx'
+
+type Tab = (typeof STORAGE_TABS)[number]
+
+const LABELS: Readonly<Record<Exclude<Tab, 'local'>, string>> = {
+  remote: 'Remote storage',
+  segments: 'Segments & retention',
+  jobs: 'Offload jobs',
+}
+
+const LOCAL_LABELS: Readonly<Record<string, string>> = {
+  embedded: 'Embedded local tier',
+  redis: 'Redis Streams local tier',
+  'redis-cluster': 'Redis Streams local tier',
+}
 
 export function Storage() {
-  return <PageHead title="Storage" />
+  const { search } = useHere('storage')
+  const store = useCapabilities()?.store
+  const labelOf = (tab: Tab) => (tab === 'local' ? (LOCAL_LABELS[store?.engine ?? ''] ?? 'Local tier') : LABELS[tab])
+  return (
+    <>
+      <PageHead title="Storage" documentTitle={`Storage · ${labelOf(search.tab)}`}>
+        {store?.description}
+      </PageHead>
+      <Tabs
+        of="Storage"
+        tabs={STORAGE_TABS.map(tab => ({
+          label: labelOf(tab),
+          isCurrent: tab === search.tab,
+          page: 'storage' as const,
+          search: { tab },
+        }))}
+      />
+      {search.tab === 'local' ? <LocalTier /> : <Waiting tab={search.tab} />}
+    </>
+  )
+}
+
+/** Which capability fills a tab. */
+const NEEDED: Readonly<Record<Exclude<Tab, 'local'>, Capability['id']>> = {
+  remote: 'remote-tier',
+  segments: 'remote-tier',
+  jobs: 'remote-tier',
+}
+
+/** What each tab will show. */
+const PURPOSES: Readonly<Record<Exclude<Tab, 'local'>, string>> = {
+  remote: 'Cold records move from the local tier to Iceberg tables, which SQL engines read too.',
+  segments: 'A log is divided into segments: the local tier, the remote tier or both keep each of them.',
+  jobs: 'A job moves one sealed segment to the remote tier.',
+}
+
+function Waiting({ tab }: { readonly tab: Exclude<Tab, 'local'> }) {
+  const capability = useCapability(NEEDED[tab])
+  if (capability === undefined) return null
+  return (
+    <Empty title={capability.because ?? `${capability.label} is on, and has nothing to show yet.`}>
+      {PURPOSES[tab]}
+      {capability.state === 'off' && capability.setting !== null && (
+        <>
+          {' '}
+          The setting <code className="font-mono">{capability.setting}</code> switches it on.
+        </>
+      )}
+    </Empty>
+  )
 }

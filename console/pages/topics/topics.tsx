@@ -1,7 +1,166 @@
-// The page Topics.
+// The page Topics: all topics of the cluster with their traffic, filtered and sorted by the broker.
 
+import { Plus } from 'lucide-react'
+import { lazy, Suspense } from 'react'
+import { Action, Button } from '../../parts/button.tsx'
+import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
+import { SwitchField } from '../../parts/field.tsx'
+import { FilterField } from '../../parts/filter-field.tsx'
 import { PageHead } from '../../parts/page.tsx'
+import { Recipes } from '../../parts/recipes.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
+import { useGo, useHere } from '../../shell/address.tsx'
+import { useCapability } from '../../shell/capabilities.ts'
+import { useMay } from '../../shell/session.tsx'
+import { counted } from '../../text/format.ts'
+import { topicColumns } from './topic-columns.tsx'
+import { TOPICS_AT_ONCE, useTopicRows } from './topic-rows.ts'
+
+const CreateTopic = lazy(() =>
+  import('./create-topic.tsx').then(({ CreateTopic: component }) => ({ default: component })),
+)
+
+const NAME = 'Topics'
 
 export function Topics() {
-  return <PageHead title="Topics" />
+  const { search, set } = useHere('topics')
+  const go = useGo()
+  const mayCreate = useMay('create topic')
+  const tier = useCapability('remote-tier')
+  const { first, rows, isOld, secondProblem, retrySecond, silent, newestMs } = useTopicRows(search)
+  const { q, sort, order, internal } = search
+  const columns = topicColumns({ newestMs, why: secondProblem?.detail, tier })
+  const total = first.data?.total
+  return (
+    <>
+      <PageHead
+        title="Topics"
+        actions={
+          <Action
+            operation="create topic"
+            kind="primary"
+            icon={Plus}
+            onClick={() => set({ create: true }, { isStep: true })}
+          >
+            Create topic
+          </Action>
+        }
+      >
+        <span role="status">
+          {total === undefined ? '\u00a0' : `${counted(total, 'topic')}${q === '' ? '' : ` with “${q}” in the name`}`}
+        </span>
+      </PageHead>
+      <div className="mb-3 flex flex-wrap items-center gap-x-6 gap-y-1">
+        <FilterField label="Filter topics by name" value={q} onChange={text => set({ q: text, offset: null })} />
+        <SwitchField
+          label="Internal topics"
+          isOn={internal}
+          onChange={isOn => set({ internal: isOn, offset: null }, { isStep: true })}
+        />
+        <div className="ml-auto">
+          <ColumnChoice name={NAME} columns={columns} />
+        </div>
+      </div>
+      {silent.length > 0 && (
+        <div role="status" className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
+          {silent.map(({ brokerId, reason }) => (
+            <p key={brokerId}>
+              The traffic of broker {brokerId} is missing: {reason}
+            </p>
+          ))}
+        </div>
+      )}
+      {secondProblem !== null && (
+        <div role="status" className="mb-3 flex flex-wrap items-center gap-3 rounded-card bg-warn-soft p-3 text-warn">
+          <span>Some numbers could not be loaded. {secondProblem.detail}</span>
+          <Button isSmall onClick={retrySecond}>
+            Try again
+          </Button>
+        </div>
+      )}
+      <Loaded
+        read={
+          first.data === undefined && rows.length > 0 && first.problem === null
+            ? { ...first, data: { total: 0 } }
+            : first
+        }
+        of="The topics"
+        rows={20}
+      >
+        {() => (
+          <>
+            <DataTable
+              name={NAME}
+              rows={rows}
+              keyOf={({ name }) => name}
+              columns={columns}
+              sorting={{
+                sort,
+                order,
+                onSort: (by, direction) =>
+                  set({ sort: by as typeof sort, order: direction, offset: null }, { isStep: true }),
+              }}
+              onOpen={({ name }) => go({ page: 'topic', params: { topic: name } })}
+              isOld={isOld}
+              empty={<NoTopics />}
+            />
+            <Pager
+              total={total ?? 0}
+              offset={search.offset ?? 0}
+              limit={TOPICS_AT_ONCE}
+              of="topics"
+              onPage={offset => set({ offset: offset === 0 ? null : offset }, { isStep: true })}
+            />
+          </>
+        )}
+      </Loaded>
+      {mayCreate && search.create && (
+        <Suspense>
+          <CreateTopic key={search.like} like={search.like} onClose={() => set({ create: false, like: '' })} />
+        </Suspense>
+      )}
+    </>
+  )
+}
+
+function NoTopics() {
+  const { search, set } = useHere('topics')
+  const { q, internal, offset } = search
+  if (offset !== null && offset > 0)
+    return (
+      <Empty
+        title="This page has no topics any more"
+        action={<Button onClick={() => set({ offset: null })}>Go to the first page</Button>}
+      />
+    )
+  if (q !== '')
+    return (
+      <Empty
+        title={`No topic contains “${q}”`}
+        action={<Button onClick={() => set({ q: '', offset: null })}>Clear the filter</Button>}
+      >
+        {!internal && 'Topics whose names begin with __ are hidden.'}
+      </Empty>
+    )
+  return (
+    <Empty
+      title="No topics yet"
+      action={
+        <>
+          <Action
+            operation="create topic"
+            kind="primary"
+            icon={Plus}
+            onClick={() => set({ create: true }, { isStep: true })}
+          >
+            Create topic
+          </Action>
+          <Recipes task={{ do: 'create-topic', topic: 'my-topic', partitions: 3 }} tools={['ketch', "Kafka's tools"]} />
+        </>
+      }
+    >
+      A topic is a named log of records, in one or more partitions. Create one here or with a command; a producer may
+      also create one by writing to it, if a topic pattern allows that.
+    </Empty>
+  )
 }

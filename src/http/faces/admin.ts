@@ -11,7 +11,7 @@ export const ADMIN_PATH = '/api/v1'
 export function adminFace(rooms: AccessRooms, routes: readonly AnyRoute[]): Face {
   return {
     name: 'admin API',
-    paths: [ADMIN_PATH],
+    paths: ['/api'],
     routes,
     reads: { 'application/json': readJson },
     writes: 'application/json',

@@ -1,12 +1,13 @@
-// Every face of the HTTP port. A path outside of all faces is answered 404.
+// Every face of the HTTP port. A path outside of all faces is answered 404 (server.ts).
 
 import type { AnyRoute, HttpRooms } from '../route.ts'
 import { allRoutes } from '../routes/all.ts'
-import { actuatorFace } from './actuator.ts'
+import { actuatorFace, isActuator } from './actuator.ts'
 import { ADMIN_PATH, adminFace } from './admin.ts'
+import { consoleFace } from './console.ts'
 import type { Face } from './face.ts'
 
-/** Opens the faces. `routes` are those of the admin API and of the actuator together; their paths tell them apart. */
+/** Opens the faces. `routes` are those of all faces together; their paths tell them apart. */
 export function openFaces(
   { accounts, clock, settings }: Pick<HttpRooms, 'accounts' | 'clock' | 'settings'>,
   routes: readonly AnyRoute[] = allRoutes,
@@ -15,9 +16,10 @@ export function openFaces(
   const isAdmin = ({ path }: AnyRoute) => path.startsWith(`${ADMIN_PATH}/`)
   return [
     adminFace(access, routes.filter(isAdmin)),
-    actuatorFace(
+    actuatorFace(access, routes.filter(isActuator)),
+    consoleFace(
       access,
-      routes.filter(route => !isAdmin(route)),
+      routes.filter(route => !isAdmin(route) && !isActuator(route)),
     ),
   ]
 }

@@ -150,9 +150,9 @@ test('while the broker drains a request is refused in the form of its face', asy
   const face = exampleFace([subjects, stream])
   const { url, broker } = await start(t, {
     ...face,
-    errorOf(what, requestId) {
+    errorOf(what, requestId, accept) {
       refused.resolve()
-      return face.errorOf(what, requestId)
+      return face.errorOf(what, requestId, accept)
     },
   })
   const { hostname, port } = new URL(url)

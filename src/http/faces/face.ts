@@ -1,5 +1,5 @@
 // The type of a face: a part of the HTTP port with its own paths, authentication, media types and error bodies. The
-// admin API is one face, the actuator another, and a face may follow the rules of a foreign API. server.ts and
+// admin API is one face, the console another, and a face may follow the rules of a foreign API. server.ts and
 // listener.ts do the same for every face: limits, security headers, the check of the Origin, draining, the audit
 // line. The face that owns the path of a request decides everything else.
 
@@ -30,9 +30,9 @@ export interface Face {
   admit(route: AnyRoute, caller: Caller): Promise<Identity | Problem | null>
   /**
    * Returns the body of an error in the form of this face. The status and the headers of the problem are sent as they
-   * are.
+   * are. `accept` is the Accept header of the request.
    */
-  errorOf(problem: Problem, requestId: string): ErrorBody
+  errorOf(problem: Problem, requestId: string, accept: string | undefined): ErrorBody
 }
 
 /** Returns the value of the bytes, or the sentence that says why they are refused. */
@@ -40,8 +40,8 @@ export type ReadBody = (bytes: Buffer) => { readonly value: unknown } | { readon
 
 export interface ErrorBody {
   readonly contentType: string
-  /** Sent as JSON. */
-  readonly body: object
+  /** A text is sent as it is, an object as JSON. */
+  readonly body: object | string
 }
 
 /** Returns the face that owns the path of this request target; undefined if no face owns it. */

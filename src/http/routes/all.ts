@@ -1,4 +1,4 @@
-// Every route of the admin API and of the actuator. Other paths are answered 404.
+// Every route of the admin API, of the actuator and of the console. Other paths are answered 404.
 
 import type { AnyRoute } from '../route.ts'
 import { aclRoutes } from './acls.ts'
@@ -6,6 +6,7 @@ import { actuatorRoutes } from './actuator.ts'
 import { authRoutes } from './auth.ts'
 import { brokerRoutes } from './brokers.ts'
 import { capabilityRoutes } from './capabilities.ts'
+import { consoleRoutes, homeRoutes } from './console.ts'
 import { credentialRoutes } from './credentials.ts'
 import { groupRoutes } from './groups.ts'
 import { healthRoutes } from './health.ts'
@@ -19,7 +20,6 @@ import { settingRoutes } from './settings.ts'
 import { storageRoutes } from './storage.ts'
 import { topicRoutes } from './topics.ts'
 import { userRoutes } from './users.ts'
-import { welcomeRoutes } from './welcome.ts'
 
 const operations: readonly AnyRoute[] = [
   ...aclRoutes,
@@ -30,6 +30,7 @@ const operations: readonly AnyRoute[] = [
   ...credentialRoutes,
   ...groupRoutes,
   ...healthRoutes,
+  ...homeRoutes,
   ...loggerRoutes,
   ...messageRoutes,
   ...metricsRoutes,
@@ -39,7 +40,6 @@ const operations: readonly AnyRoute[] = [
   ...storageRoutes,
   ...topicRoutes,
   ...userRoutes,
-  ...welcomeRoutes,
 ]
 
-export const allRoutes: readonly AnyRoute[] = [...operations, ...referenceRoutes(operations)]
+export const allRoutes: readonly AnyRoute[] = [...operations, ...referenceRoutes(operations), ...consoleRoutes]

@@ -163,6 +163,9 @@ test('topics come in pages by name, by a rate, by part of the name, by names, wi
   assert.deepEqual(await names('sort=produce.bytesPerSecond&order=asc'), [4, 'a', 'c', 'bb', 'b'])
   assert.deepEqual(await names('q=B'), [2, 'b', 'bb'])
   assert.deepEqual(await names('names=c,none,a,a'), [2, 'a', 'c'])
+  await create('__b')
+  assert.deepEqual(await names('q=b&sort=produce.recordsPerSecond'), [3, 'b', 'bb', '__b'])
+  assert.deepEqual(await names('q=b&internal=false&order=desc'), [2, 'bb', 'b'])
   const [b] = (await get('metrics/topics?names=b')).body.topics
   assert.deepEqual([b.produce.recordsPerSecond, b.produce.requestsPerSecond * 15], [2, 1])
   assert.deepEqual(
@@ -231,6 +234,28 @@ test('a disabled history is empty, and topics have their rates without samples',
   assert.deepEqual([enabled, samples], [false, []])
   const [a] = (await get('metrics/topics')).body.topics
   assert.deepEqual([a.produce.recordsPerSecond * 15, a.samples], [1, []])
+})
+
+test('a broker that is alone on its store is the whole cluster', async t => {
+  const { clock, create, send, get } = await begin(t)
+  await create('a')
+  for (let step = 1; step <= 3; step++) {
+    await send('a', batchOf(Array.from({ length: step * 15 }, () => 'v')))
+    await clock.advance(STEP_MS)
+  }
+  const both = async (path: string) => [(await get(path)).body, (await get(`${path}?scope=cluster`)).body]
+  const [snapshot, sum] = await both('metrics')
+  assert.deepEqual({ ...sum, uptimeMs: 0 }, { ...snapshot, uptimeMs: 0 })
+  const onGrid = (samples: { timestamp: number }[]) =>
+    samples.map(({ timestamp, ...rest }) => ({ timestamp: Math.round(timestamp / STEP_MS) * STEP_MS, ...rest }))
+  const [history, sums] = await both('metrics/history')
+  assert.equal(history.samples.length, 3)
+  assert.deepEqual(sums, { ...history, samples: onGrid(history.samples) })
+  const [page, summed] = await both('metrics/topics')
+  const [topic] = page.topics
+  assert.deepEqual(summed, { ...page, topics: [{ ...topic, samples: onGrid(topic.samples) }] })
+  const { etag } = await get('metrics/topics?scope=cluster')
+  assert.equal((await get('metrics/topics?scope=cluster', { 'if-none-match': etag! })).status, 304)
 })
 
 test('the lag of a group counts the records that were not delivered to it or not committed', async t => {

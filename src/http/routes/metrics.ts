@@ -59,8 +59,19 @@ export const metricsRoutes = [
     answers: { 200: topicMetricsPageShape, 304: null },
     headers: tagged,
     async answer({ query, headers }, rooms) {
-      const { scope, offset, limit, q, names, sort, order = sort === 'name' ? 'asc' : 'desc', samples } = query
-      const asked = { offset, limit, q, names: names?.split(','), sort, order, samples: howMany(samples) }
+      const {
+        scope,
+        offset,
+        limit,
+        q,
+        names,
+        internal,
+        sort,
+        order = sort === 'name' ? 'asc' : 'desc',
+        samples,
+      } = query
+      const among = { q, names: names?.split(','), hasInternal: internal === 'true' }
+      const asked = { offset, limit, ...among, sort, order, samples: howMany(samples) }
       const list = await (scope === 'cluster' ? listClusterTopicMetrics : listTopicMetrics)(rooms, asked)
       return await unlessKnown(rooms, list.changes, headers['if-none-match'], async tag => {
         const { total, topics, unavailableBrokers } = await list.answer()

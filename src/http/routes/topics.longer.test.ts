@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { adminClient } from '../../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../../testing/broker.ts'
+import { topicPattern } from '../../../testing/topic-pattern.ts'
 import type { Values } from '../../settings/settings.ts'
 
 async function openApi(t: CleanUp, overrides: Partial<Values> = {}) {
@@ -136,6 +137,10 @@ test('topics are searched, sorted and paged', async t => {
   assert.deepEqual(await names('names=gamma-Beta,alpha&sort=sizeBytes&order=desc&limit=1'), ['gamma-Beta', 2])
   assert.deepEqual(await names('names=gamma-Beta,alpha&q=beta'), ['gamma-Beta', 1])
   assert.deepEqual(await names('names=beta,alpha&fields=name&order=desc&offset=1'), ['alpha', 2])
+  await api('POST', '/topics', { name: '__beta' })
+  assert.deepEqual(await names('q=beta'), ['__beta,beta,gamma-Beta', 3])
+  assert.deepEqual(await names('q=beta&internal=false'), ['beta,gamma-Beta', 2])
+  assert.deepEqual(await names('internal=false&fields=name&limit=1'), ['alpha', 3])
   for (const none of ['names=', 'names=BETA', 'names=unknown']) assert.deepEqual(await names(none), ['', 0], none)
 })
 
@@ -229,6 +234,22 @@ test('names of topics are checked by one rule in every path and body, and decode
   }
 })
 
+test('a check before a topic is created names the pattern that would give each config', async t => {
+  const topics = [topicPattern('audit-*', { retention: 5_000 }), topicPattern('*', { compression: 'zstd' })]
+  const api = await openApi(t, { topics })
+  const asked = { name: 'audit-eu', configs: { 'segment.ms': '1000' }, validateOnly: true }
+  const { status, body } = await api('POST', '/topics', asked)
+  assert.equal(status, 200)
+  const givers = body.configs.map(({ name, source, origin, pattern }: Record<string, unknown>) => {
+    return [name, [source, origin, pattern]]
+  })
+  const of = Object.fromEntries(givers)
+  assert.deepEqual(of['retention.ms'], ['settings', 'svc.topics[0].retention (name audit-*), test', 'audit-*'])
+  assert.deepEqual(of['storage.compression.type'], ['settings', 'svc.topics[1].compression (name *), test', '*'])
+  assert.deepEqual(of['segment.ms'], ['topic', null, null])
+  assert.deepEqual(of['retention.bytes'], ['default', null, null])
+})
+
 test('configs show their source, and change one by one', async t => {
   const api = await openApi(t)
   await api('POST', '/topics', { name: 't', configs: { 'retention.ms': '60000' } })
@@ -245,7 +266,13 @@ test('configs show their source, and change one by one', async t => {
     isReadOnly: false,
     isSensitive: false,
     documentation: 'Age at which segments are dropped; -1 is no limit.',
+    ...{ origin: null, pattern: null, unit: 'ms', choices: null, hasEffect: true, because: null },
   })
+  const { hasEffect, because, choices } = await find('flush.messages')
+  assert.deepEqual(
+    [hasEffect, because, choices],
+    [false, "It has no effect here and takes only Kafka's default.", ['9223372036854775807']],
+  )
   assert.equal((await find('message.timestamp.before.max.ms')).value, '9223372036854775807')
   assert.equal((await find('storage.compression.type')).isReadOnly, true)
 

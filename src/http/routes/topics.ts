@@ -51,8 +51,8 @@ export const topicRoutes = [
     query: topicListQuery,
     answers: { 200: topicListShape },
     async answer({ query }, rooms) {
-      const { fields, limit, names, ...rest } = query
-      const request = { ...rest, names: names?.split(',') }
+      const { fields, limit, names, internal, ...rest } = query
+      const request = { ...rest, names: names?.split(','), hasInternal: internal === 'true' }
       const { sort, offset } = request
       if (fields === undefined)
         return reply(200, { ...(await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_TOPIC_LIMIT })), offset })

@@ -1,0 +1,116 @@
+// Between the address of the page Messages and the requests for it: which records the address selects, and what it lacks
+// before the broker can be asked. The address holds every filter, so that a copied one shows the same records.
+
+import { PAGE_SIZES, type SearchOf } from '../../../src/api/pages.ts'
+import type { FILE_FORMATS, READING_ORDERS } from '../../../src/api/words.ts'
+import { addressOf } from '../../api/client.ts'
+import type { Asked } from '../../api/contract.ts'
+
+export type ReadingOrder = (typeof READING_ORDERS)[number]
+export type FileFormat = (typeof FILE_FORMATS)[number]
+export type MessageSearch = SearchOf<'messages'>
+export type MessageQuery = Asked<'browse messages'>['query'] & { readonly limit: number }
+
+/** The start position in the words of the address. The empty word is the end at which the order begins. */
+export type StartWord = MessageSearch['from']
+
+/** What the address must also have before the broker is asked. */
+export type Missing = 'partition' | 'offset' | 'timestamp'
+
+/** Returns the start position. An address that has an offset or a time alone means a start there. */
+export function startOf({ from, offset, timestamp }: MessageSearch): StartWord {
+  if (from !== '') return from
+  return offset !== null ? 'offset' : timestamp !== null ? 'timestamp' : ''
+}
+
+/**
+ * Returns the query for a page of records, or the parameter that it still needs. An offset is a position in one
+ * partition, so it needs one; a topic with one partition leaves no choice.
+ */
+export function requestOf(
+  search: MessageSearch,
+  order: ReadingOrder,
+  partitions: number | undefined,
+): { readonly query: MessageQuery } | { readonly missing: Missing } {
+  const start = startOf(search)
+  const partition = search.partition ?? (start === 'offset' && partitions === 1 ? 0 : null)
+  if (start === 'offset' && partition === null) return { missing: 'partition' }
+  if (start === 'offset' && search.offset === null) return { missing: 'offset' }
+  if (start === 'timestamp' && search.timestamp === null) return { missing: 'timestamp' }
+  const begin =
+    start === 'offset'
+      ? { offset: search.offset }
+      : start === 'timestamp'
+        ? { timestamp: search.timestamp }
+        : start === ''
+          ? {}
+          : { from: start }
+  return {
+    query: {
+      partition,
+      order,
+      ...begin,
+      cursor: search.cursor,
+      contains: search.contains,
+      limit: Number(search.limit),
+      ...decodingOf(search),
+    },
+  }
+}
+
+/** The key is decoded as the value is, unless the address says otherwise. */
+export function decodingOf({ decode, keyDecode }: MessageSearch) {
+  return { decode, keyDecode: keyDecode === '' ? decode : keyDecode }
+}
+
+/** Returns the address of a file with all records of the query, from its beginning. */
+export function exportAddress(topic: string, query: MessageQuery, format: FileFormat): string {
+  const { limit: _, cursor: __, ...selected } = query
+  return addressOf('export messages', { params: { topic }, query: { format, ...selected } })
+}
+
+/** The parameters behind the button Filters of a phone, without what no filter sets. */
+export const NO_FILTERS = {
+  partition: null,
+  from: '',
+  offset: null,
+  timestamp: null,
+  order: 'oldest',
+  limit: PAGE_SIZES[1],
+  decode: 'utf8',
+  keyDecode: '',
+  cursor: '',
+} as const satisfies Partial<MessageSearch>
+
+/** Returns how many filters differ from those of a page that was just opened. */
+export function countFilters(search: MessageSearch, order: ReadingOrder): number {
+  const { partition, limit, decode, keyDecode } = NO_FILTERS
+  const changed = [
+    search.partition !== partition,
+    startOf(search) !== '',
+    order !== 'oldest',
+    search.limit !== limit,
+    search.decode !== decode,
+    search.keyDecode !== keyDecode,
+  ]
+  return changed.filter(Boolean).length
+}
+
+/** Where a record is. */
+export interface Place {
+  readonly partition: number
+  readonly offset: number
+}
+
+/** Returns the place in the form of the address: `3-8812`. */
+export function placeText({ partition, offset }: Place): string {
+  return `${partition}-${offset}`
+}
+
+/** Reads a place of the address; null if it is none. */
+export function placeOf(text: string): Place | null {
+  const found = /^(\d{1,10})-(\d{1,16})$/.exec(text)
+  if (found === null) return null
+  const place = { partition: Number(found[1]), offset: Number(found[2]) }
+  return Number.isSafeInteger(place.offset) ? place : null
+}

@@ -1,0 +1,90 @@
+// The rows of the page Topics. Names, partitions and sizes come from the list of topics, rates from the metrics. The one
+// that knows the chosen order is asked first; the other one is asked for the names on that page and never holds it up.
+
+import { useRef } from 'react'
+import type { SearchOf } from '../../../src/api/pages.ts'
+import { TOPIC_SORTS } from '../../../src/api/words.ts'
+import type { Answer } from '../../api/contract.ts'
+import type { Problem } from '../../api/problem.ts'
+import { type Read, useRead } from '../../api/queries.ts'
+import { useSettled } from '../../parts/settled.ts'
+import { newestOf } from './last-hour.ts'
+
+export const TOPICS_AT_ONCE = 100
+
+/** While somebody types, the rates wait until the names have rested for this time in ms. */
+const RATES_REST_MS = 120
+/** The most characters of the names in one request. src/api/query.ts allows 24 KiB. */
+const LONGEST_NAMES = 16 * 1024
+
+type Metrics = Answer<'read topic metrics'>
+
+export interface TopicRow {
+  readonly name: string
+  /** Undefined until it came, and if it does not come. */
+  readonly summary: Answer<'list topics'>['topics'][number] | undefined
+  readonly rates: Metrics['topics'][number] | undefined
+}
+
+export interface TopicRows {
+  /** The read that decides which topics are on the page, and in which order. */
+  readonly first: Read<{ readonly total: number }>
+  readonly rows: readonly TopicRow[]
+  /** True while the rows belong to another filter or order. */
+  readonly isOld: boolean
+  /** Why the other numbers are missing; null if they are not. */
+  readonly secondProblem: Problem | null
+  retrySecond(): void
+  readonly silent: Metrics['unavailableBrokers']
+  /** The end of the newest step of the rates, in ms since 1970; 0 if unknown. */
+  readonly newestMs: number
+}
+
+const METRICS = { scope: 'cluster', samples: 'true' } as const
+
+export function useTopicRows({ q, sort, order, internal, offset }: SearchOf<'topics'>): TopicRows {
+  const isByRate = !TOPIC_SORTS.some(each => each === sort)
+  const page = { q, sort, order, internal, offset: offset ?? 0, limit: TOPICS_AT_ONCE }
+  const ranked = useRead('read topic metrics', { query: { ...METRICS, ...page } }, { isWanted: isByRate })
+  const listed = useRead('list topics', { query: page }, { isWanted: !isByRate })
+  const first = isByRate ? ranked : listed
+  const found: readonly { readonly name: string }[] | undefined = (isByRate ? ranked : listed).data?.topics
+  const names = found?.map(({ name }) => name) ?? []
+  const [some, others] = useSettled(inTwo(names), RATES_REST_MS).split('\n')
+  const limit = TOPICS_AT_ONCE
+  const ask = (given: string | undefined) => ({ query: { names: given, limit } })
+  const askRates = (given: string | undefined) => ({ query: { ...METRICS, names: given, limit } })
+  const isPart = (given: string | undefined) => given !== undefined && given !== ''
+  const rates = useRead('read topic metrics', askRates(some), { isWanted: !isByRate && isPart(some) })
+  const moreRates = useRead('read topic metrics', askRates(others), { isWanted: !isByRate && isPart(others) })
+  const summaries = useRead('list topics', ask(some), { isWanted: isByRate && isPart(some) })
+  const moreSummaries = useRead('list topics', ask(others), { isWanted: isByRate && isPart(others) })
+
+  const metrics = isByRate ? [ranked.data] : [rates.data, moreRates.data]
+  const lists = isByRate ? [summaries.data, moreSummaries.data] : [listed.data]
+  const ratesOf = new Map(metrics.flatMap(answer => answer?.topics ?? []).map(each => [each.name, each]))
+  const summaryOf = new Map(lists.flatMap(answer => answer?.topics ?? []).map(each => [each.name, each]))
+  const rows = names.map(name => ({ name, summary: summaryOf.get(name), rates: ratesOf.get(name) }))
+
+  // The rows of the other order stay until this one has answered.
+  const last = useRef<readonly TopicRow[]>(rows)
+  if (found !== undefined) last.current = rows
+  const second = (isByRate ? [summaries, moreSummaries] : [rates, moreRates]).find(({ problem }) => problem !== null)
+  return {
+    first,
+    rows: last.current,
+    isOld: first.isOld || found === undefined,
+    secondProblem: second?.problem ?? null,
+    retrySecond: () => second?.retry(),
+    silent: metrics.find(answer => answer !== undefined)?.unavailableBrokers ?? [],
+    newestMs: newestOf([...ratesOf.values()]),
+  }
+}
+
+/** Returns the names, separated by commas, in two lines if they are too long for one request. */
+function inTwo(names: readonly string[]): string {
+  const all = names.join(',')
+  if (all.length <= LONGEST_NAMES) return all
+  const half = Math.ceil(names.length / 2)
+  return `${names.slice(0, half).join(',')}\n${names.slice(half).join(',')}`
+}

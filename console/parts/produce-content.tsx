@@ -1,0 +1,77 @@
+// The field for a key or a value: text or base64, or nothing. Long text, and text that a plain field would change, is in
+// the editor.
+
+import { useState } from 'react'
+import { CONTROL, Field } from './field.tsx'
+import { TextEditor } from './payload.tsx'
+import type { ContentDraft, ContentKind } from './produce-draft.ts'
+
+interface ContentFieldProps {
+  readonly label: string
+  /** The choices, at least two. */
+  readonly kinds: readonly ContentKind[]
+  readonly content: ContentDraft
+  readonly rows: number
+  readonly hint?: string
+  readonly error?: string | undefined
+  readonly onChange: (content: ContentDraft) => void
+}
+
+export const KIND_LABELS: Readonly<Record<ContentKind, string>> = { text: 'Text', base64: 'Base64', null: 'None' }
+
+/** A plain field becomes slow with longer text. */
+const MOST_PLAIN = 65_536
+
+export function ContentField({ label, kinds, content, rows, hint, error, onChange }: ContentFieldProps) {
+  const { kind, typed } = content
+  const isLong = useIsLong(typed)
+  return (
+    <Field label={label} hint={hint} error={error}>
+      {attributes => (
+        <div className="flex flex-col gap-1">
+          {/* biome-ignore lint/a11y/useSemanticElements: the field has its label already */}
+          <div role="group" aria-label={`Form of ${label}`} className="flex gap-1">
+            {kinds.map(each => (
+              <button
+                key={each}
+                type="button"
+                aria-pressed={each === kind}
+                onClick={() => onChange({ kind: each, typed })}
+                className={`min-h-7 rounded-control px-2 text-dense max-sm:min-h-11 ${each === kind ? 'bg-info-soft font-medium text-accent' : 'text-muted hover:text-text'}`}
+              >
+                {KIND_LABELS[each]}
+              </button>
+            ))}
+          </div>
+          {kind === 'null' ? (
+            <input {...attributes} disabled value="" placeholder="null" className={CONTROL} readOnly />
+          ) : isLong ? (
+            <TextEditor
+              text={typed}
+              label={label}
+              isJson={/^\s*[{[]/.test(typed)}
+              onChange={text => onChange({ kind, typed: text })}
+            />
+          ) : (
+            <textarea
+              {...attributes}
+              rows={rows}
+              value={typed}
+              spellCheck={false}
+              onChange={event => onChange({ kind, typed: event.target.value })}
+              className={`${CONTROL} py-2 font-mono text-dense`}
+            />
+          )}
+        </div>
+      )}
+    </Field>
+  )
+}
+
+/** Once in the editor, a text stays there: the focus must not jump. A plain field would drop carriage returns. */
+function useIsLong(typed: string): boolean {
+  const isLong = typed.length > MOST_PLAIN || typed.includes('\r')
+  const [wasLong, setWasLong] = useState(isLong)
+  if (isLong && !wasLong) setWasLong(true)
+  return isLong || wasLong
+}

@@ -1,0 +1,128 @@
+// The form of the dialog Produce as data: what the user typed, the record that it means, and which field a refusal is
+// about. The rules are the broker's.
+
+import type { Content, NewMessages, ShownRecord, ShownValue } from '../../src/api/messages.ts'
+import type { Problem } from '../api/problem.ts'
+
+type NewMessage = NewMessages['messages'][number]
+
+/** `null` is no content at all, which is not the same as an empty text. */
+export type ContentKind = 'text' | 'base64' | 'null'
+
+export interface ContentDraft {
+  readonly kind: ContentKind
+  readonly typed: string
+}
+
+export interface HeaderDraft {
+  /** Tells rows apart that are otherwise alike. */
+  readonly id: number
+  readonly key: string
+  readonly value: ContentDraft
+  /** False for a header of the original that is left out. */
+  readonly isSent: boolean
+}
+
+export interface Draft {
+  readonly key: ContentDraft
+  readonly value: ContentDraft
+  readonly headers: readonly HeaderDraft[]
+  /** Null: the key decides, or the broker. */
+  readonly partition: number | null
+  /** Milliseconds since 1970; null for the time at which the broker takes the record. */
+  readonly timestamp: number | null
+}
+
+export const EMPTY_DRAFT: Draft = {
+  key: { kind: 'null', typed: '' },
+  value: { kind: 'text', typed: '' },
+  headers: [],
+  partition: null,
+  timestamp: null,
+}
+
+/** Returns a draft of the same record, for the partition that it was in. The record must be whole. */
+export function draftOf(record: ShownRecord): Draft {
+  return {
+    key: contentDraftOf(record.key),
+    value: contentDraftOf(record.value),
+    headers: record.headers.map(({ key, value }, id) => ({ id, key, value: contentDraftOf(value), isSent: true })),
+    partition: record.partition,
+    timestamp: null,
+  }
+}
+
+function contentDraftOf(value: ShownValue | null): ContentDraft {
+  if (value === null) return { kind: 'null', typed: '' }
+  return value.text === undefined ? { kind: 'base64', typed: value.base64 ?? '' } : { kind: 'text', typed: value.text }
+}
+
+/** Returns the record to produce. Headers keep their order, and a name may be there twice. */
+export function messageOf({ key, value, headers, partition, timestamp }: Draft): NewMessage {
+  return {
+    ...(partition === null ? {} : { partition }),
+    key: contentOf(key),
+    value: contentOf(value),
+    headers: sentHeaders(headers).map(header => ({ key: header.key, value: contentOf(header.value) })),
+    ...(timestamp === null ? {} : { timestamp }),
+  }
+}
+
+function sentHeaders(headers: readonly HeaderDraft[]): readonly HeaderDraft[] {
+  return headers.filter(({ isSent }) => isSent)
+}
+
+function contentOf({ kind, typed }: ContentDraft): Content | null {
+  switch (kind) {
+    case 'null':
+      return null
+    case 'text':
+      return { text: typed }
+    case 'base64':
+      // Tools break long base64 into lines.
+      return { base64: typed.replaceAll(/\s/g, '') }
+  }
+}
+
+export interface Objections {
+  readonly key?: string
+  readonly value?: string
+  readonly partition?: string
+  readonly timestamp?: string
+  /** By the id of the header. */
+  readonly headers: ReadonlyMap<number, string>
+  /** True if no field shows the problem. */
+  readonly isElsewhere: boolean
+}
+
+type FieldName = 'key' | 'value' | 'partition' | 'timestamp'
+
+/** Which field a refusal is about that names none. */
+const FIELD_OF_CODE: Readonly<Record<string, FieldName>> = {
+  MESSAGE_TOO_LARGE: 'value',
+  PAYLOAD_TOO_LARGE: 'value',
+  INVALID_TIMESTAMP: 'timestamp',
+  INVALID_RECORD: 'key',
+  UNKNOWN_TOPIC_OR_PARTITION: 'partition',
+}
+
+/** Returns the objections of a refusal, each at its field. */
+export function objectionsOf(problem: Pick<Problem, 'code' | 'detail' | 'fields'> | null, draft: Draft): Objections {
+  const headers = new Map<number, string>()
+  if (problem === null) return { headers, isElsewhere: false }
+  const found: { [Name in FieldName]?: string } = {}
+  let isElsewhere = false
+  for (const [path, objection] of Object.entries(problem.fields)) {
+    const [, name, index] = /^messages\.0\.(\w+)(?:\.(\d+))?/.exec(path) ?? []
+    const header = name === 'headers' ? sentHeaders(draft.headers)[Number(index)] : undefined
+    if (header !== undefined) headers.set(header.id, objection)
+    else if (name === 'key' || name === 'value' || name === 'partition' || name === 'timestamp') found[name] = objection
+    else isElsewhere = true
+  }
+  if (Object.keys(problem.fields).length === 0) {
+    const field = FIELD_OF_CODE[problem.code]
+    if (field === undefined) isElsewhere = true
+    else found[field] = problem.detail
+  }
+  return { ...found, headers, isElsewhere }
+}

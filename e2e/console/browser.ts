@@ -1,0 +1,86 @@
+// Chromium for the tests of the console, and a page that notes everything that a user must never see: messages of the
+// browser's console, refusals by the security policy, requests to other servers, errors of scripts.
+
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import AxeBuilder from '@axe-core/playwright'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import type { CleanUp } from '../../testing/broker.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+
+/** Why these tests cannot run here; false if they can. */
+export const noBrowser: string | false = existsSync(CHROMIUM)
+  ? false
+  : 'the web console in a browser: apt-get install chromium'
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+export interface Visit {
+  readonly page: Page
+  /** Everything that should not have happened so far. */
+  readonly complaints: readonly string[]
+  /** The statuses of answers from 400 on, with their paths. */
+  readonly refusals: readonly string[]
+  /** Throws if there is a complaint. */
+  assertQuiet(): void
+}
+
+/** Opens a page in a context of its own, which has its own cookies and its own preferences. */
+export async function visit(cleanUp: CleanUp, browser: Browser, url: string, options: BrowserContextOptions = {}) {
+  const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 }, ...options })
+  context.setDefaultTimeout(10_000)
+  cleanUp.after(() => context.close())
+  return watch(await context.newPage(), url)
+}
+
+/** Watches a page of the broker at `url`. */
+export function watch(page: Page, url: string): Visit {
+  const complaints: string[] = []
+  const refusals: string[] = []
+  page.on('console', message => {
+    // The browser itself writes a line for each answer from 400 on; `refusals` has those.
+    if (message.text().startsWith('Failed to load resource')) return
+    if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`)
+  })
+  page.on('pageerror', error => complaints.push(`script: ${error.message}`))
+  page.on('dialog', dialog => {
+    complaints.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', request => {
+    const { origin, protocol } = new URL(request.url())
+    if (origin !== new URL(url).origin && !['data:', 'blob:'].includes(protocol))
+      complaints.push(`another server: ${request.url()}`)
+  })
+  page.on('response', response => {
+    if (response.status() >= 400) refusals.push(`${response.status()} ${new URL(response.url()).pathname}`)
+  })
+  return {
+    page,
+    complaints,
+    refusals,
+    assertQuiet: () => assert.deepEqual(complaints, []),
+  }
+}
+
+export async function signIn(page: Page, username: string, password: string): Promise<void> {
+  await page.getByLabel('Username').fill(username)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+/** Returns the violations of the rules of accessibility, one line each. */
+export async function violations(page: Page): Promise<readonly string[]> {
+  const found = await new AxeBuilder({ page }).withTags(RULES).analyze()
+  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
+}
+
+/** Returns the pixels by which the page is wider than its window. */
+export function overflow(page: Page): Promise<number> {
+  return page.evaluate('document.documentElement.scrollWidth - innerWidth')
+}

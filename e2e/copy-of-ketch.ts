@@ -1,0 +1,87 @@
+// A copy of Ketch in a folder of its own, and the start of a broker in it by the command of an operator.
+
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { eventually } from '../testing/eventually.ts'
+import { freePort, withoutSettings } from '../testing/process.ts'
+
+/** The first start of a fresh copy downloads all packages. */
+const LONGEST_START_MS = 240_000
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** Makes a folder that is removed with the test. */
+export async function folderOf(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Copies what a release has. The packages are those of this checkout, as links. */
+export async function copyOfKetch(
+  t: TestContext,
+  { packages }: { packages: 'all' | 'of the broker' | 'none' },
+): Promise<string> {
+  const copy = await folderOf(t)
+  const files = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'ketch', 'scripts', 'src', 'console']
+  const isCopied = (path: string) => !/\/console\/(dist|node_modules|\.dist.*)$/.test(path)
+  for (const name of files) await cp(join(root, name), join(copy, name), { recursive: true, filter: isCopied })
+  if (packages !== 'none') await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
+  if (packages === 'all') await symlink(join(root, 'console/node_modules'), join(copy, 'console/node_modules'))
+  return copy
+}
+
+interface Started {
+  readonly url: string
+  /** The lines of the launcher, without those of npm and of the broker. */
+  readonly said: string
+  stop(): Promise<void>
+}
+
+interface Start {
+  readonly command?: readonly string[]
+  readonly settings?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Starts a broker by a command in this folder and resolves when it listens. */
+export async function start(
+  t: TestContext,
+  cwd: string,
+  { command = ['npm', 'start', '--'], settings = [], env = {} }: Start = {},
+): Promise<Started> {
+  const args = [
+    ...['--svc.broker.host=127.0.0.1', `--svc.broker.port=${await freePort()}`],
+    ...['--server.address=127.0.0.1', '--server.port=0', `--svc.storage.local.embedded.path=${await folderOf(t)}`],
+    ...settings,
+  ]
+  const [program, ...rest] = [...command, ...args]
+  const child = spawn(program!, rest, { cwd, detached: true, env: { ...withoutSettings(process.env), ...env } })
+  let hasClosed = false
+  let out = ''
+  let err = ''
+  child.stdout.on('data', chunk => (out += chunk))
+  child.stderr.on('data', chunk => (err += chunk))
+  const closed = new Promise<void>(resolve =>
+    child.on('close', () => {
+      hasClosed = true
+      resolve()
+    }),
+  )
+  t.after(() => hasClosed || process.kill(-child.pid!, 'SIGKILL'))
+  await eventually('the broker listens', () => hasClosed || out.includes('Kafka clients connect'), LONGEST_START_MS)
+  assert.ok(!hasClosed, `${out}${err}`)
+  return {
+    url: /the admin API answers at (\S+)/.exec(out)![1]!,
+    said: err,
+    async stop() {
+      process.kill(-child.pid!, 'SIGTERM')
+      await closed
+    },
+  }
+}

@@ -1,0 +1,100 @@
+// The files of the built console, in memory. The build names them in files.json (console/served-files.ts), and no other
+// file is read. They are read when the first page is asked for, so that they delay no start, and all at once, so that a
+// later build cannot mix with them. Which request gets which file is in routes/console.ts.
+
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import type { Logger } from '../telemetry/logger.ts'
+
+/** The folder that `npm start` builds the console into. */
+export const BUILT_CONSOLE = fileURLToPath(new URL('../../console/dist', import.meta.url))
+
+const ENDINGS = { br: '.br', gzip: '.gz' } as const
+type Encoding = keyof typeof ENDINGS
+
+export interface ConsoleFile {
+  readonly mediaType: string
+  /** True if its name changes with its bytes. */
+  readonly isHashed: boolean
+  readonly bytes: Buffer
+  /** The same bytes in each encoding that makes them smaller. */
+  readonly encoded: ReadonlyMap<Encoding, Buffer>
+}
+
+export interface BuiltConsole {
+  /** The stamp of the sources that it was built from. */
+  readonly stamp: string
+  /** Each file by its path, such as `index.html` or `assets/index-1a2b3c4d.js`. */
+  readonly files: ReadonlyMap<string, ConsoleFile>
+}
+
+export interface ConsoleFiles {
+  /** Resolves with the built console; null if no console is built. A console that is built later is found. */
+  read(): Promise<BuiltConsole | null>
+}
+
+const listShape = z.object({
+  stamp: z.string().regex(/^[0-9a-f]+$/),
+  files: z.array(
+    z.object({
+      path: z.string().regex(/^(index\.html|assets\/[\w.-]+)$/),
+      mediaType: z.string(),
+      isHashed: z.boolean(),
+      encodings: z.array(z.enum(['br', 'gzip'])),
+      bytes: z.int(),
+    }),
+  ),
+})
+
+const LOG_EVERY_MS = 60_000
+
+/** `folder` is the folder of the built console. A folder that cannot be read is logged and counts as no console. */
+export function openConsoleFiles(logger: Logger, folder = BUILT_CONSOLE): ConsoleFiles {
+  let built: Promise<BuiltConsole | null> | null = null
+  return {
+    read() {
+      const reading = built ?? readAll(folder)
+      built = reading
+      return reading.then(
+        found => {
+          if (found === null) built = null
+          return found
+        },
+        error => {
+          built = null
+          logger
+            .named('http')
+            .limited('console', LOG_EVERY_MS)
+            .warn(`the web console in ${folder} cannot be read; delete this folder, and npm start builds it again`, {
+              error,
+            })
+          return null
+        },
+      )
+    },
+  }
+}
+
+async function readAll(folder: string): Promise<BuiltConsole | null> {
+  let list: string
+  try {
+    list = await readFile(join(folder, 'files.json'), 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  const { stamp, files } = listShape.parse(JSON.parse(list))
+  const read = new Map<string, ConsoleFile>()
+  // One after the other: the broker may have few descriptors left.
+  for (const { path, mediaType, isHashed, encodings, bytes: size } of files) {
+    const bytes = await readFile(join(folder, path))
+    if (bytes.length !== size) throw new Error(`${path} has ${bytes.length} bytes and not ${size}`)
+    const encoded = new Map<Encoding, Buffer>()
+    for (const encoding of encodings) encoded.set(encoding, await readFile(join(folder, path + ENDINGS[encoding])))
+    read.set(path, { mediaType, isHashed, bytes, encoded })
+  }
+  if (!read.has('index.html')) throw new Error('files.json names no index.html')
+  return { stamp, files: read }
+}
