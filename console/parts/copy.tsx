@@ -35,7 +35,7 @@ const SHOWN_MS = 1_500
 
 interface CopyProps {
   readonly value: string | (() => string | Promise<string>)
-  /** What is copied, for the name of the button: `topic name`. */
+  /** The name of the copied thing, for the name of the button: `topic name`. */
   readonly of: string
   /** The visible text; only an icon without it. */
   readonly label?: string
