@@ -20,6 +20,20 @@ export default defineConfig({
     // The security policy of the broker allows no data: URLs for scripts and fonts, and every file is small.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // What many pages share is one file, so that a page asks for few. The commands are large, and few pages need them.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'shared',
+              minShareCount: 3,
+              test: id => !/(commands|client-properties|command-access|recipes|shell)\.tsx?$/.test(id),
+            },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { '^/(api/v1|actuator)/': { target: BROKER, changeOrigin: false } } },
 })

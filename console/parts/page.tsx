@@ -46,7 +46,15 @@ export function PageHead({ title, heading = title, documentTitle = title, childr
 }
 
 /** A part of a page with its own heading. */
-export function Section({ title, children, actions }: { readonly title: string; readonly children: ReactNode; readonly actions?: ReactNode }) {
+export function Section({
+  title,
+  children,
+  actions,
+}: {
+  readonly title: string
+  readonly children: ReactNode
+  readonly actions?: ReactNode
+}) {
   return (
     <section className="my-6">
       <div className="mb-2 flex flex-wrap items-center justify-between gap-2">

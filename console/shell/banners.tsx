@@ -27,24 +27,31 @@ function Banner({
   )
 }
 
-export function Banners() {
-  const { status } = useSession()
+/** Says that the broker, or its store, does not answer. */
+export function AwayBanner() {
   const { trouble, answeredAtMs } = useConnection()
   return (
+    <div role="alert">
+      {trouble !== null && (
+        <Banner tone="danger" name="away">
+          {trouble.problem.detail}
+          {answeredAtMs > 0 && (
+            <>
+              {' '}
+              The last answer came at <Time ms={answeredAtMs} isShort />. The console tries again every second.
+            </>
+          )}
+        </Banner>
+      )}
+    </div>
+  )
+}
+
+export function Banners() {
+  const { status } = useSession()
+  return (
     <>
-      <div role="alert">
-        {trouble !== null && (
-          <Banner tone="danger" name="away">
-            {trouble.problem.detail}
-            {answeredAtMs > 0 && (
-              <>
-                {' '}
-                The last answer came at <Time ms={answeredAtMs} isShort />. The console tries again every second.
-              </>
-            )}
-          </Banner>
-        )}
-      </div>
+      <AwayBanner />
       {status?.securityEnabled === false && (
         <Banner tone="warn" name="open-access">
           Open access: everybody who can reach this address is an administrator.

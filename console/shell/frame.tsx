@@ -6,17 +6,19 @@ import { Menu, Search } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
+import { AccountButton } from './account-button.tsx'
 import { PageLink } from './address.tsx'
-import { AccountButton } from './account.tsx'
 import { Banners } from './banners.tsx'
 import { useCapabilities } from './capabilities.ts'
-import { Help } from './help.tsx'
 import { Navigation } from './navigation.tsx'
-import { Palette } from './palette.tsx'
 import { RefreshControl } from './refresh.tsx'
 import { type Overlay, ShellContext, useShell } from './shell.ts'
 import { useShortcuts } from './shortcuts.tsx'
 import { Toasts } from './toasts.tsx'
+
+const Help = lazyPart(async () => (await import('./help.tsx')).Help)
+const Palette = lazyPart(async () => (await import('./palette.tsx')).Palette)
 
 export function Frame() {
   const [overlay, setOverlay] = useState<Overlay | null>(null)
@@ -37,23 +39,23 @@ function Bars() {
   const close = () => open(null)
   return (
     <div className="flex min-h-dvh flex-col">
-      <a
-        href="#content"
+      <button
+        type="button"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-40 focus:rounded-control focus:bg-surface focus:p-3"
-        onClick={event => {
-          event.preventDefault()
-          document.querySelector<HTMLElement>('main h1')?.focus()
-        }}
+        onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}
       >
         Go to the content
-      </a>
+      </button>
       <header className="sticky top-0 z-20 flex min-h-12 items-center border-b border-line bg-surface px-1 sm:gap-2 sm:px-4">
         <div className="md:hidden">
           <Button kind="quiet" icon={Menu} onClick={() => open('navigation')}>
             Menu
           </Button>
         </div>
-        <PageLink page="overview" className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text">
+        <PageLink
+          page="overview"
+          className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text"
+        >
           Ketch
         </PageLink>
         <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>

@@ -8,7 +8,7 @@ export function SilentBrokers({ brokers }: { readonly brokers: readonly SilentBr
     <div role="status" className="mb-3 rounded-card border border-warn bg-warn-soft p-3 text-warn">
       {brokers.map(({ brokerId, reason }) => (
         <p key={brokerId}>
-          The groups of broker {brokerId} are missing: {reason}
+          The groups of broker {brokerId} are missing: {reason}.
         </p>
       ))}
     </div>

@@ -70,9 +70,9 @@ export function AddPartitions({ topic: { name, partitions }, onClose }: AddParti
         <div className="rounded-control bg-warn-soft p-3 text-warn">
           <p className="font-medium">Keys move.</p>
           <p>
-            Producers choose the partition of a key from the number of partitions. New records of a key may go to another
-            partition than its older ones, so that consumers no longer see them in order. Existing records stay where
-            they are.
+            Producers choose the partition of a key from the number of partitions. New records of a key may go to
+            another partition than its older ones, so that consumers no longer see them in order. Existing records stay
+            where they are.
           </p>
         </div>
         {rest !== null && <ProblemNote problem={rest} />}

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ShownConfig } from '../../../src/api/topics.ts'
-import { effectOf } from './config-effects.ts'
 import { changeOf, NO_EDITS, withEdit } from './config-edits.ts'
+import { effectOf } from './config-effects.ts'
 
 function config(name: string, value: string, more: Partial<ShownConfig> = {}): ShownConfig {
   return {
@@ -65,5 +65,8 @@ test('the effect says what is lost', () => {
   assert.equal(effectOf({ config: retention, to: '-1' }).isLoss, false)
   assert.equal(effectOf({ config: size, to: '1073741824' }).isLoss, true)
   assert.equal(effectOf({ config: retention, to: null }).isLoss, false)
-  assert.match(effectOf({ config: config('x', '1', { because: 'It is idle.' }), to: '2' }).text, /^No effect: It is idle/)
+  assert.match(
+    effectOf({ config: config('x', '1', { because: 'It is idle.' }), to: '2' }).text,
+    /^No effect: It is idle/,
+  )
 })

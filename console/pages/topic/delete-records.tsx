@@ -87,8 +87,8 @@ export function DeleteRecords({ topic: { name, leaders }, onClose }: DeleteRecor
       <div className="my-3 rounded-control bg-danger-soft p-3">
         <p className="font-medium">{sentenceOf(lost)}</p>
         <p>
-          They cannot be brought back. Consumers that have not read them will miss them; offsets of later records stay the
-          same.
+          They cannot be brought back. Consumers that have not read them will miss them; offsets of later records stay
+          the same.
         </p>
       </div>
     </Confirm>
@@ -98,7 +98,8 @@ export function DeleteRecords({ topic: { name, leaders }, onClose }: DeleteRecor
 function sentenceOf({ records, from, to, unknown }: LostRecords): string {
   const range = from === null || to === null ? '' : `, offsets ${from} to ${to},`
   const counts = records === null ? 'All records' : counted(records, 'record')
-  const rest = unknown === 0 ? '' : ` ${counted(unknown, 'partition does', 'partitions do')} not answer and may hold more.`
+  const rest =
+    unknown === 0 ? '' : ` ${counted(unknown, 'partition does', 'partitions do')} not answer and may hold more.`
   return `${counts}${range} ${records === 1 ? 'is' : 'are'} deleted.${rest}`
 }
 

@@ -1,12 +1,13 @@
 // The head of the pages of a topic: its name, its sentence, its verbs, and the ways to its parts. It reads the topic
 // itself. A topic that does not exist has no verbs; the page under the head says so (missing-topic.tsx).
 
-import { TOPIC_TABS } from '../../../src/api/pages.ts'
+import type { TOPIC_TABS } from '../../../src/api/pages.ts'
 import type { TopicDescription } from '../../../src/api/topics.ts'
 import { useRead } from '../../api/queries.ts'
 import { CopyButton } from '../../parts/copy.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { bytes, counted } from '../../text/format.ts'
 import { retentionOf } from './retention.ts'
@@ -29,6 +30,7 @@ export function TopicHead({ topic, current }: { readonly topic: string; readonly
     <>
       <PageHead
         title={topic}
+        heading={<VisibleText text={topic} />}
         documentTitle={`${topic} · ${LABELS[current]}`}
         beside={<CopyButton value={topic} of="topic name" />}
         actions={data !== undefined && problem?.status !== 404 && <TopicVerbs topic={data} />}

@@ -63,7 +63,12 @@ function columnsOf(topic: string): readonly Column<Partition>[] {
       isFixed: true,
       cell: ({ partition, error }) => (
         <span className="inline-flex flex-wrap items-center gap-2">
-          <PageLink page="messages" params={{ topic }} search={{ partition }} title={`Messages of partition ${partition}`}>
+          <PageLink
+            page="messages"
+            params={{ topic }}
+            search={{ partition }}
+            title={`Messages of partition ${partition}`}
+          >
             {partition}
           </PageLink>
           {error !== null && (

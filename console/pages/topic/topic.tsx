@@ -26,8 +26,16 @@ function TopicOf({ topic }: { readonly topic: string }) {
   return (
     <>
       <TopicHead topic={topic} current={tab} />
-      {tab === 'overview' && <Loaded read={read} of="The topic">{found => <TopicOverview topic={found} />}</Loaded>}
-      {tab === 'partitions' && <Loaded read={read} of="The partitions">{found => <TopicPartitions topic={found} />}</Loaded>}
+      {tab === 'overview' && (
+        <Loaded read={read} of="The topic">
+          {found => <TopicOverview topic={found} />}
+        </Loaded>
+      )}
+      {tab === 'partitions' && (
+        <Loaded read={read} of="The partitions">
+          {found => <TopicPartitions topic={found} />}
+        </Loaded>
+      )}
       {tab === 'configuration' && <TopicConfiguration topic={topic} edits={edits} onEdits={setEdits} />}
       {tab === 'access' && <TopicAccess topic={topic} />}
     </>

@@ -87,7 +87,7 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
   const check = useRead(
     'create topic',
     { body: { ...(JSON.parse(settled) as typeof body), validateOnly: true } },
-    { isWanted: isClear && isAsked, everyMs: 0 },
+    { isWanted: isAsked, everyMs: 0 },
   )
   const isChecked = settled === asked && !check.isOld && !check.isFetching
   const inherits = body.name !== '' && base.problem === null ? base.data : undefined
@@ -206,7 +206,8 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
         )}
         {Object.keys(fields).length > 0 && (
           <p className="text-danger">
-            {counted(Object.keys(fields).length, 'field needs', 'fields need')} another value: {Object.keys(fields).join(', ')}.
+            {counted(Object.keys(fields).length, 'field needs', 'fields need')} another value:{' '}
+            {Object.keys(fields).join(', ')}.
           </p>
         )}
       </div>
