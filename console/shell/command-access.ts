@@ -1,13 +1,9 @@
 // How commands reach this broker: the address and the security that Kafka clients are told, and the admin API at the
 // address of this page.
 
-<<<<<<< HEAD
-=======
-import { accessOf } from '../text/broker-access.ts'
->>>>>>> groups
+import { type Way, waysOf } from '../text/broker-access.ts'
 import type { CommandAccess } from '../text/commands.ts'
 import { useCapabilities } from './capabilities.ts'
-import { type Way, waysOf } from './listeners.ts'
 import { useSession } from './session.tsx'
 
 /** Returns how commands reach the broker; null until it is known, or if the broker has no listener for clients. */
@@ -25,10 +21,6 @@ export function useCommandWays(): readonly CommandWay[] | null {
   const capabilities = useCapabilities()
   const { status } = useSession()
   if (capabilities === undefined || status === undefined) return null
-<<<<<<< HEAD
   const api = { url: location.origin, apiUser: status.securityEnabled ? (status.user ?? null) : null }
   return waysOf(capabilities.listeners).map(way => ({ ...way, access: { ...way.access, ...api } }))
-=======
-  return accessOf(capabilities, location.origin, status.securityEnabled ? (status.user ?? null) : null)
->>>>>>> groups
 }

@@ -1,29 +1,38 @@
-// How clients and commands reach a broker, of what the broker says about its listeners.
+// The ways for Kafka clients into the cluster: one for each name of a listener, with the advertised addresses of all
+// brokers, the security, and the things that a client needs for it.
 
-import type { Capabilities, KafkaListener } from '../../src/api/capabilities.ts'
-import type { Mechanism } from './client-properties.ts'
-import type { CommandAccess } from './commands.ts'
+import type { KafkaListener } from '../../src/api/capabilities.ts'
+import type { ClientAccess, Mechanism } from './client-properties.ts'
 
-const MECHANISMS: readonly Mechanism[] = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI']
-
-/**
- * Returns the access through the listeners of one name: those of the answering broker and the others of that name. A
- * listener that needs the fewest settings comes first.
- */
-export function accessOf(
-  { brokerId, listeners }: Pick<Capabilities, 'brokerId' | 'listeners'>,
-  url: string,
-  apiUser: string | null,
-): CommandAccess | null {
-  const own = listeners.filter(each => each.brokerId === brokerId)
-  const chosen = own.find(({ security }) => security === 'PLAINTEXT') ?? own[0]
-  if (chosen === undefined) return null
-  const { name, security, mechanisms } = chosen
-  const bootstrap = listeners.filter(each => each.name === name).map(addressOf)
-  const mechanism = MECHANISMS.find(each => mechanisms.includes(each)) ?? null
-  return { bootstrap: bootstrap.join(','), security, mechanism, url, apiUser }
+export interface Way {
+  /** The name of the listener, such as PLAINTEXT or EXTERNAL. */
+  readonly name: string
+  readonly access: ClientAccess
+  /** True if a client must present a certificate. */
+  readonly needsCertificate: boolean
 }
 
+/** Mechanisms that need only a name and a password come first: a credential for them is made in the console. */
+const PREFERRED: readonly string[] = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI']
+
+/** Returns the ways, each with another name: those that need no settings first, then in the order of the listeners. */
+export function waysOf(listeners: readonly KafkaListener[]): readonly Way[] {
+  const byName = Map.groupBy(listeners, ({ name }) => name)
+  const ways = Array.from(byName, ([name, same]) => {
+    // The broker that answers comes first, and it alone tells its mechanisms.
+    const [{ security, mechanisms }] = same as [KafkaListener]
+    const mechanism = PREFERRED.find(each => mechanisms.includes(each)) as Mechanism | undefined
+    return {
+      name,
+      access: { bootstrap: same.map(addressOf).join(','), security, mechanism: mechanism ?? null },
+      needsCertificate: same.some(({ needsCertificate }) => needsCertificate === true),
+    }
+  })
+  const isPlain = ({ access }: Way) => access.security === 'PLAINTEXT'
+  return [...ways.filter(isPlain), ...ways.filter(way => !isPlain(way))]
+}
+
+/** Only an IPv6 address has colons, and needs brackets. */
 function addressOf({ host, port }: KafkaListener): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
