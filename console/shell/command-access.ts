@@ -1,9 +1,9 @@
 // How commands reach this broker: the address and the security that Kafka clients are told, and the admin API at the
 // address of this page.
 
-import { type Way, waysOf } from '../text/broker-access.ts'
 import type { CommandAccess } from '../text/commands.ts'
 import { useCapabilities } from './capabilities.ts'
+import { type Way, waysOf } from './listeners.ts'
 import { useSession } from './session.tsx'
 
 /** Returns how commands reach the broker; null until it is known, or if the broker has no listener for clients. */

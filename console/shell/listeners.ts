@@ -2,7 +2,7 @@
 // brokers, the security, and the things that a client needs for it.
 
 import type { KafkaListener } from '../../src/api/capabilities.ts'
-import type { ClientAccess, Mechanism } from './client-properties.ts'
+import type { ClientAccess, Mechanism } from '../text/client-properties.ts'
 
 export interface Way {
   /** The name of the listener, such as PLAINTEXT or EXTERNAL. */

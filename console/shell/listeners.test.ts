@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { KafkaListener } from '../../src/api/capabilities.ts'
-import { waysOf } from './broker-access.ts'
+import { waysOf } from './listeners.ts'
 
 const listener = (given: Partial<KafkaListener>): KafkaListener => ({
   ...{ brokerId: 1, name: 'PLAINTEXT', host: 'kafka.example', port: 9092, security: 'PLAINTEXT', mechanisms: [] },
