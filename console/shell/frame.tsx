@@ -58,7 +58,7 @@ function Bars() {
         >
           Ketch
         </PageLink>
-        <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>
+        <Button kind="quiet" icon={Search} aria-label="Go to, or do: Ctrl K" onClick={() => open('palette')}>
           <span className="text-muted max-lg:sr-only" aria-hidden>
             Ctrl K
           </span>
