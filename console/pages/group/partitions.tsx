@@ -96,14 +96,14 @@ function columnsOf(group: DescribedGroup): readonly Column<Position>[] {
       head: 'Topic',
       isFixed: true,
       cell: position => (
-        <div className="min-w-28">
-          <PageLink page="topic" params={{ topic: position.topic }}>
-            {position.topic}
-          </PageLink>
-          <span className="text-muted sm:hidden"> · {position.partition}</span>
-          <div className="flex flex-wrap gap-1 empty:hidden">
-            <Flags position={position} group={group} />
-          </div>
+        <div className="flex min-w-28 flex-wrap items-center gap-x-2 gap-y-1">
+          <span className="min-w-0">
+            <PageLink page="topic" params={{ topic: position.topic }}>
+              {position.topic}
+            </PageLink>
+            <span className="text-muted sm:hidden"> · {position.partition}</span>
+          </span>
+          <Flags position={position} group={group} />
         </div>
       ),
     },
