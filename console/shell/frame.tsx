@@ -56,10 +56,9 @@ function Bars() {
         <PageLink page="overview" className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text">
           Ketch
         </PageLink>
-        <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>
-          <span className="text-muted max-lg:sr-only" aria-hidden>
-            Ctrl K
-          </span>
+        <Button kind="quiet" icon={Search} onClick={() => open('palette')}>
+          <span className="sr-only">Go to, or do: </span>
+          <span className="text-muted max-lg:sr-only">Ctrl K</span>
         </Button>
         <RefreshControl />
         <AccountButton />
