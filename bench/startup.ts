@@ -1,10 +1,12 @@
 // Measures the start and the idle memory of a broker: the time from the process's start to the printed address and to
-// the first acknowledged produce, the resident anonymous memory, and the start with a large store. KETCH_STORE_GB
+// the first acknowledged produce, the resident anonymous memory, the start by `npm start` with the console and without
+// it, and the start with a large store. KETCH_STORE_GB
 // sets the large store's size in GB (default 1; the promise is for 10).
 
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { root } from '../scripts/node24.mjs'
 import { sleep, systemClock } from '../src/base/clock.ts'
 import { createTopics } from '../src/protocol/messages/create-topics.ts'
 import { produce } from '../src/protocol/messages/produce.ts'
@@ -18,7 +20,7 @@ const SETTLE_MS = 2000
 
 export const startup: Question = {
   name: 'startup',
-  asks: 'from the start of the process to the printed address and to the first acknowledged produce; idle memory; a large store',
+  asks: 'from the start of the process to the printed address and to the first acknowledged produce; idle memory; the console; a large store',
   async answer(harness) {
     const announced: number[] = []
     const acknowledged: number[] = []
@@ -43,6 +45,7 @@ export const startup: Question = {
         samples: acknowledged,
       },
       { what: 'idle anonymous memory', value: median(memory), unit: 'MB', ceiling: 150, samples: memory },
+      await measureConsole(harness),
       ...(await measureLargeStore(harness)),
     ]
   },
@@ -77,6 +80,38 @@ export async function sleepAwake(ms: number): Promise<void> {
 export async function anonymousMegabytes(pid: number): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8')
   return (Number(/RssAnon:\s+(\d+) kB/.exec(status)![1]) * 1024) / 1e6
+}
+
+/** Measures starts by the launcher, which looks at the console each time. The start that builds it does not count. */
+async function measureConsole(harness: Harness): Promise<Finding> {
+  const launcher = join(root, 'scripts', 'start.mjs')
+  const startOnce = async (isEnabled: boolean) => {
+    const broker = await harness.broker({ 'svc.ui.enabled': String(isEnabled) }, undefined, command => [
+      process.execPath,
+      launcher,
+      ...command.slice(command.findIndex(part => part.endsWith('main.ts')) + 1),
+    ])
+    await broker.kill('SIGTERM')
+    return broker.startedInMs
+  }
+  await startOnce(true)
+  const samples: number[] = []
+  const baseSamples: number[] = []
+  for (let round = 0; round < harness.rounds; round++) {
+    samples.push(await startOnce(true))
+    baseSamples.push(await startOnce(false))
+  }
+  const value = median(samples)
+  return {
+    what: 'second start by npm start',
+    value,
+    unit: 'ms',
+    ratio: value / median(baseSamples),
+    ratioOf: 'one with svc.ui.enabled=false',
+    ceiling: 1.1,
+    samples,
+    baseSamples,
+  }
 }
 
 async function measureLargeStore(harness: Harness): Promise<Finding[]> {

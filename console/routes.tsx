@@ -2,10 +2,10 @@
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { type PageId, pages } from '../src/api/pages.ts'
+import { routePath } from './shell/address.tsx'
 import { Failed } from './shell/failed.tsx'
 import { Gate } from './shell/gate.tsx'
 import { Missing } from './shell/missing.tsx'
-import { routePath } from './shell/address.tsx'
 
 const screens: Readonly<Record<PageId, ReturnType<typeof lazyRouteComponent>>> = {
   overview: lazyRouteComponent(() => import('./pages/overview/overview.tsx'), 'Overview'),

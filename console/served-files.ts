@@ -29,7 +29,7 @@ export function servedFiles(): Plugin {
   return {
     name: 'ketch-served-files',
     apply: 'build',
-    // The stamp is taken before the sources are read: if a source changes during the build, the next start builds again.
+    // Taken before the sources are read: if a source changes during the build, the next start builds again.
     buildStart() {
       stamp = stampOfSources()
     },

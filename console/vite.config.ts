@@ -1,4 +1,4 @@
-// Builds the console into console/dist. The broker serves the files that the manifest of the build names, and no others.
+// Builds the console into console/dist. The broker serves the files that files.json there names, and no others.
 
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
@@ -20,6 +20,20 @@ export default defineConfig({
     // The security policy of the broker allows no data: URLs for scripts and fonts, and every file is small.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    // What many pages share is one file, so that a page asks for few. The commands are large, and few pages need them.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'shared',
+              minShareCount: 3,
+              test: id => !/(commands|client-properties|command-access|recipes|shell)\.tsx?$/.test(id),
+            },
+          ],
+        },
+      },
+    },
   },
   server: { proxy: { '^/(api/v1|actuator)/': { target: BROKER, changeOrigin: false } } },
 })

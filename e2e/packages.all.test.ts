@@ -1,6 +1,5 @@
-// Tests the npm packages as an operator who installs Ketch gets them, the console that they build, the audit and the bill
-// of materials.
-// scripts/packages.ts checks the lockfile.
+// Tests the npm packages as an operator who installs Ketch gets them, the console that they build, the audit and the
+// bill of materials. scripts/packages.ts checks the lockfiles.
 
 import assert from 'node:assert/strict'
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -10,6 +9,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { bundledPackages, type LockedPackage } from '../scripts/packages.ts'
 import type { ShownRecord } from '../src/api/messages.ts'
 import { codecs } from '../src/protocol/compression.ts'
 import { askHttp } from '../testing/ask-http.ts'
@@ -20,6 +20,10 @@ import { createTopic } from '../testing/topic.ts'
 import { connect } from '../testing/wire.ts'
 import { runToEnd } from './command.ts'
 import { copyOfKetch, folderOf, start } from './copy-of-ketch.ts'
+
+interface Lock {
+  readonly packages: Readonly<Record<string, LockedPackage & { readonly version: string }>>
+}
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -62,14 +66,16 @@ test('a fresh copy installs what building the console takes, and no more, and th
   const first = await start(t, copy, { env: { HOME: home } })
   assert.match(
     first.said,
-    /^ketch: installing \d+ packages [^\n]*\n[^]*\nketch: building the web console \(once; needs the npm registry\) \.\.\.\n$/,
+    /^ketch: installing \d+ packages [^\n]*\n.*\nketch: building the web console \(once; needs the npm registry\) \.\.\.\n$/s,
   )
   const page = await fetch(first.url, { headers: { accept: 'text/html' } })
   assert.ok(page.headers.has('ketch-console'), await page.text())
   await first.stop()
-  const { devDependencies } = JSON.parse(await readFile(join(copy, 'console/package.json'), 'utf8'))
-  for (const name of Object.keys(devDependencies))
-    await assert.rejects(readFile(join(copy, 'console/node_modules', name, 'package.json')), { code: 'ENOENT' })
+  const { packages } = JSON.parse(await readFile(join(copy, 'console/package-lock.json'), 'utf8')) as Lock
+  const forDevelopers = Object.keys(packages).filter(place => packages[place]!.dev)
+  assert.ok(forDevelopers.length > 0)
+  for (const place of forDevelopers)
+    await assert.rejects(readFile(join(copy, 'console', place, 'package.json')), { code: 'ENOENT' }, place)
   const second = await start(t, copy, { env: { HOME: home, npm_config_registry: AWAY } })
   assert.equal(second.said, '')
   await second.stop()
@@ -133,12 +139,19 @@ test('the bill of materials names every package that a broker runs with, and is 
   assert.equal(status, 0, err)
   const { bomFormat, metadata, components } = JSON.parse(out)
   assert.deepEqual([bomFormat, metadata.component.name], ['CycloneDX', 'ketch'])
-  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as {
-    packages: Record<string, { version: string; dev?: boolean }>
-  }
-  const expected = Object.entries(packages)
-    .filter(([place, { dev }]) => place !== '' && dev !== true)
-    .map(([place, { version }]) => `${place.split('node_modules/').at(-1)}@${version}`)
+  const { packages } = JSON.parse(await readFile(join(root, 'package-lock.json'), 'utf8')) as Lock
+  const { packages: ofConsole } = JSON.parse(await readFile(join(root, 'console/package-lock.json'), 'utf8')) as Lock
+  const bundled = bundledPackages(ofConsole)
+  const expected = [
+    ...Object.entries(packages).filter(([place, { dev }]) => place !== '' && dev !== true),
+    ...Object.entries(ofConsole).filter(([place]) => bundled.has(place)),
+  ].map(([place, { version }]) => `${place.split('node_modules/').at(-1)}@${version}`)
+  for (const name of ['fastify', 'react', 'uplot'])
+    assert.ok(
+      expected.some(each => each.startsWith(`${name}@`)),
+      name,
+    )
+  assert.ok(!expected.some(each => each.startsWith('vite@')))
   const named = components.map((each: { 'bom-ref': string }) => each['bom-ref'])
   assert.deepEqual(named.sort(), [...new Set(expected)].sort())
 })

@@ -14,13 +14,15 @@ import { loadSettings } from '../src/settings/load.ts'
 import { readPlainFile } from '../src/settings/plain-file.ts'
 import { readCommandLine } from '../src/settings/sources.ts'
 import { builtFolder, consoleFolder, isConsoleBuilt, stampOfSources } from './console-build.mjs'
-import { installPackages, missingPackages } from './node24.mjs'
+import { installing, missingPackages, runNpm } from './node24.mjs'
 
-/** Where the console is built. Only a complete build is moved to its place, so that a broker never reads half of one. */
+/** The console is built here. Only a complete build moves to its place, so that no broker reads half of one. */
 const FRESH = join(consoleFolder, '.dist')
 const REPLACED = join(consoleFolder, '.dist-replaced')
 
 /** A registry that does not answer must not keep the broker from starting. The times are in ms. */
+const PING = ['ping', '--loglevel=error', '--fetch-retries=0', '--fetch-timeout=5000']
+const LONGEST_PING_MS = 10_000
 const PATIENCE = ['--fetch-retries=1', '--fetch-retry-mintimeout=1000', '--fetch-timeout=20000']
 const LONGEST_INSTALL_MS = 180_000
 const LONGEST_BUILD_MS = 120_000
@@ -64,10 +66,7 @@ function build(): void {
   for (const folder of [FRESH, REPLACED]) rmSync(folder, { recursive: true, force: true })
   mkdirSync(FRESH)
   try {
-    if (missing.length > 0) {
-      const spawning = { encoding: 'utf8', timeout: LONGEST_INSTALL_MS } as const
-      check('npm ci', installPackages(consoleFolder, { dev: false }, spawning, PATIENCE))
-    }
+    if (missing.length > 0) install()
     const vite = join(consoleFolder, 'node_modules/vite/bin/vite.js')
     const args = ['build', '--outDir', FRESH, '--emptyOutDir', '--logLevel', 'error']
     check(
@@ -78,6 +77,7 @@ function build(): void {
         timeout: LONGEST_BUILD_MS,
         env: { ...process.env, NODE_ENV: 'production' },
       }),
+      2,
     )
     if (existsSync(builtFolder)) renameSync(builtFolder, REPLACED)
     renameSync(FRESH, builtFolder)
@@ -86,19 +86,27 @@ function build(): void {
   }
 }
 
+/** Installs the packages. Without a registry npm ci takes up to half a minute to fail, so a ping comes first. */
+function install(): void {
+  const pinged = runNpm(consoleFolder, PING, { encoding: 'utf8', timeout: LONGEST_PING_MS })
+  // A registry that answers with an error of HTTP may have no ping.
+  if (!/ code E\d{3}\b/.test(pinged.stderr)) check('npm ping', pinged)
+  const args = [...installing({ dev: false }), ...PATIENCE]
+  check('npm ci', runNpm(consoleFolder, args, { encoding: 'utf8', timeout: LONGEST_INSTALL_MS }))
+}
+
 /** Lines with which npm and Vite begin an error, before the sentences. */
 const PREAMBLE =
   /^$|^(code|errno|syscall|type|path|dest) \S+$|Build failed|^error during build:|^Caused by:|^This is a problem related to/
 
-type Ended = ReturnType<typeof installPackages>
-
-function check(name: string, { status, error, stdout, stderr }: Ended): void {
+/** Throws the first sentence of a program that has failed, or a few of them. */
+function check(name: string, { status, error, stdout, stderr }: ReturnType<typeof runNpm>, sentences = 1): void {
   if (status === 0) return
   const lines = stripVTControlCharacters(`${stderr}\n${stdout}`).split('\n')
   const telling = lines
     .map(line => line.replace(/^npm error (network )?/, '').trim())
     .filter(line => !PREAMBLE.test(line))
-  throw new Error(`${name}: ${error?.message ?? telling.slice(0, 2).join(' ')}`)
+  throw new Error(`${name}: ${error?.message ?? (telling.slice(0, sentences).join(' ') || `status ${status}`)}`)
 }
 
 if (wantsConsole(process.argv.slice(2))) {

@@ -12,6 +12,18 @@ const node = [process.execPath, ...NODE_FLAGS]
 
 const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] = [
   ['types', [bin('tsc'), '--noEmit', '--incremental', '--tsBuildInfoFile', `${CACHE}/types.tsbuildinfo`, '-p', '.']],
+  [
+    'types of the console',
+    [
+      bin('tsc'),
+      '--noEmit',
+      '--incremental',
+      '--tsBuildInfoFile',
+      `${CACHE}/console-types.tsbuildinfo`,
+      '-p',
+      'console',
+    ],
+  ],
   ['format and lint', [bin('biome'), 'check', '--error-on-warnings', '.']],
   ['floating promises', [bin('oxlint'), '--type-aware', '--deny-warnings']],
   ['packages', [...node, 'scripts/packages.ts']],

@@ -10,7 +10,7 @@ export const consoleFolder = join(root, 'console')
 /** The folder of the built console, which the broker serves. */
 export const builtFolder = join(consoleFolder, 'dist')
 
-/** The files outside of console/ that the build reads: the code that the console imports, and the compiler's settings. */
+/** The files outside of console/ that the build reads: code that the console imports, and the compiler's settings. */
 const SHARED = ['src/api/pages.ts', 'src/api/words.ts', 'tsconfig.json']
 const SKIPPED = new Set(['dist', 'node_modules'])
 const isTest = name => name.endsWith('.test.ts')

@@ -61,6 +61,47 @@ test('api imports only zod and itself, and the command line imports only its typ
   ])
 })
 
+test('the console takes from the broker only types of api, and the code of its pages and words', () => {
+  const inConsole = (line: string, file = 'console/pages/topics/list.tsx') =>
+    inspectHouse(new Map(Object.entries({ ...MAIN, [file]: `${HEAD}${line}` }))).map(({ text }) => text)
+  const api = '../../../src/api'
+  for (const line of [
+    `import type { Topic } from '${api}/topics.ts'`,
+    `import { pages } from '${api}/pages.ts'`,
+    `import { ROLES } from '${api}/words.ts'`,
+    "import { ask } from '../../api/client.ts'",
+    "import { useState } from 'react'",
+    "import '../../style/base.css'",
+  ])
+    assert.deepEqual(inConsole(line), [], line)
+  assert.deepEqual(inConsole(`import { topicShape } from '${api}/topics.ts'`), ['loads api/topics.ts'])
+  for (const other of [
+    '../../../src/base/cut.ts',
+    '../../../scripts/node24.mjs',
+    '../../../testing/http.ts',
+    'node:fs',
+  ])
+    assert.ok(
+      inConsole(`import '${other}'`).some(text => text.startsWith('the console imports ')),
+      other,
+    )
+  assert.match(inspect({ 'src/log/lane.ts': `${HEAD}import { useState } from 'react'` })[0]!, /only in console\//)
+  assert.match(inspect({ 'src/log/lane.ts': `${HEAD}import '../../console/main.tsx'` })[0]!, /imports console\//)
+})
+
+test('in the console only its api and its shell use clocks and timers, and a class has no value of its own', () => {
+  const inConsole = (file: string, line: string) =>
+    inspectHouse(new Map(Object.entries({ ...MAIN, [file]: `${HEAD}${line}` }))).map(({ text }) => text)
+  for (const line of ['Date.now()', 'setTimeout(go, 1)', "console.log('x')"]) {
+    assert.equal(inConsole('console/pages/topics/list.tsx', line).length, 1, line)
+    for (const folder of ['api', 'shell']) assert.deepEqual(inConsole(`console/${folder}/poll.ts`, line), [], line)
+  }
+  assert.equal(inConsole('console/shell/dice.ts', 'Math.random()').length, 1)
+  assert.deepEqual(inConsole('console/parts/box.tsx', '<p className="w-[37px]" />'), ['w-[37px]'])
+  assert.deepEqual(inConsole('console/parts/box.tsx', '<p className="w-full" title={names[0]} />'), [])
+  assert.deepEqual(inConsole('console/parts/Box.tsx', ''), ['not kebab-case'])
+})
+
 test('files that import each other in a circle are one finding', () => {
   const circle = {
     'src/log/a.ts': `${HEAD}import './b.ts'`,

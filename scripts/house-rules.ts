@@ -53,7 +53,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@fastify/swagger': ['src/http/'],
   '@fastify/swagger-ui': ['src/http/'],
   'fastify-type-provider-zod': ['src/http/'],
-  zod: ['src/api/', 'src/http/'],
+  // The console takes only the types of shapes.
+  zod: ['src/api/', 'src/http/', 'console/api/contract.ts'],
   jose: ['src/auth/', 'testing/identity-provider.ts'],
   'openid-client': ['src/auth/'],
   'oidc-provider': ['e2e/'],
@@ -62,24 +63,47 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   kafkajs: ['e2e/'],
   '@platformatic/kafka': ['e2e/'],
   'fast-check': ['testing/property.ts'],
+  react: ['console/'],
+  'react-dom': ['console/'],
+  '@tanstack/react-query': ['console/'],
+  '@tanstack/react-router': ['console/'],
+  'lucide-react': ['console/'],
+  uplot: ['console/'],
+  '@codemirror/commands': ['console/'],
+  '@codemirror/lang-json': ['console/'],
+  '@codemirror/language': ['console/'],
+  '@codemirror/search': ['console/'],
+  '@codemirror/state': ['console/'],
+  '@codemirror/view': ['console/'],
+  '@tailwindcss/vite': ['console/vite.config.ts'],
+  '@vitejs/plugin-react': ['console/vite.config.ts'],
+  vite: ['console/vite.config.ts', 'console/served-files.ts'],
 }
+
+/** The files of console/ that build it, and do not run in a browser. */
+const BUILD_CONSOLE = ['console/vite.config.ts', 'console/served-files.ts']
+
+/** The places of the console that keep time and talk to the browser for the others. */
+const TIMED_IN_CONSOLE = ['console/api/', 'console/shell/']
 
 interface Ban {
   readonly pattern: RegExp
   readonly instead: string
   readonly allowed: readonly string[]
+  /** The only folder in which the ban holds; by default it holds everywhere. */
+  readonly within?: string
 }
 
 const BANS: readonly Ban[] = [
   {
     pattern: /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bprocess\.hrtime\b/,
     instead: 'take a Clock (base/clock.ts)',
-    allowed: ['src/base/clock.ts'],
+    allowed: ['src/base/clock.ts', ...TIMED_IN_CONSOLE],
   },
   {
     pattern: /\b(setTimeout|setInterval|setImmediate)\(/,
     instead: 'use clock.timer or clock.soon (base/clock.ts)',
-    allowed: ['src/base/clock.ts'],
+    allowed: ['src/base/clock.ts', ...TIMED_IN_CONSOLE],
   },
   {
     pattern: /\bMath\.random\b|\brandomBytes\(|\brandomInt\(|\brandomUUID\(/,
@@ -94,7 +118,7 @@ const BANS: readonly Ban[] = [
   {
     pattern: /\bconsole\.\w+\(/,
     instead: 'log through telemetry/logger.ts',
-    allowed: ['src/main.ts'],
+    allowed: ['src/main.ts', ...TIMED_IN_CONSOLE],
   },
   {
     pattern: /\brejectUnauthorized: false\b|\bcheckServerIdentity\b/,
@@ -104,11 +128,17 @@ const BANS: readonly Ban[] = [
   },
   { pattern: /\b(FIXME|TODO|XXX)\b/, instead: 'finish it, or file an issue', allowed: [] },
   { pattern: /^\s*(export )?(const )?enum /, instead: 'a frozen object `as const`', allowed: [] },
-  { pattern: /^export default /, instead: 'a named export', allowed: [] },
+  { pattern: /^export default /, instead: 'a named export', allowed: ['console/vite.config.ts'] },
+  {
+    pattern: /[a-z]-\[[^\]\s]+\]/,
+    instead: 'use a token of console/style: a class takes no value of its own',
+    allowed: [],
+    within: 'console/',
+  },
   { pattern: /@ts-(ignore|nocheck)/, instead: '@ts-expect-error with the reason, or better types', allowed: [] },
 ]
 
-const BANNED_NAMES = /((^|[-/])(utils?|helpers?|common|misc|types|constants|manager)|(^|\/)index)\.ts$/
+const BANNED_NAMES = /((^|[-/])(utils?|helpers?|common|misc|types|constants|manager)|(^|\/)index)\.tsx?$/
 
 const isTest = (file: string) => file.endsWith('.test.ts')
 /**
@@ -122,11 +152,14 @@ const FOR_TESTS = [
   'src/protocol/messages/consumer-protocol.ts',
 ]
 const isProduct = (file: string) => file.startsWith('src/') && !isTest(file) && !FOR_TESTS.includes(file)
+/** Runs in a browser. */
+const isConsole = (file: string) => file.startsWith('console/') && !isTest(file) && !BUILD_CONSOLE.includes(file)
 
 const IMPORT = /(?<![.\w'])(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\.ts)'/g
 
 /** An import that loads code of `api`, not only types. */
 const VALUE_OF_API = /^import (?!type\b)[^']*'(?:\.\.\/)+api\/([^']+)\.ts'/gm
+const VALUE_IN_CONSOLE = /^import (?!type\b)[^']*'(?:\.\.\/)+src\/api\/([^']+)\.ts'/gm
 
 interface Import {
   readonly target: string
@@ -160,6 +193,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
         fail(file, 1, `no room is called ${roomOf(file)}`, 'give it a floor in scripts/house-rules.ts')
       for (const { target, line } of targets) {
         if (target.startsWith('testing/') && !isTest(file)) fail(file, line, 'imports testing/', 'only tests may')
+        if (target.startsWith('console/')) fail(file, line, 'imports console/', 'move what both need to src/api')
         if (!target.startsWith('src/')) continue
         if (roomOf(target) === roomOf(file) || isTest(file)) continue
         if ((FLOORS[roomOf(target)] ?? Number.POSITIVE_INFINITY) >= (floor ?? 0))
@@ -171,7 +205,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
   function checkPackages(): void {
     for (const [file, targets] of imports)
       for (const { target, line } of targets) {
-        if (target.startsWith('node:') || /^(src|testing|e2e|bench|scripts)\//.test(target)) continue
+        if (target.startsWith('node:') || /^(src|testing|e2e|bench|scripts|console)\//.test(target)) continue
         const name = target.startsWith('@') ? target.split('/').slice(0, 2).join('/') : target.split('/')[0]!
         const places = PACKAGES[name]
         if (places === undefined) fail(file, line, `package ${name} is not listed`, 'list it in scripts/house-rules.ts')
@@ -216,15 +250,15 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
   function checkText(): void {
     for (const [file, source] of sources) {
       if (BANNED_NAMES.test(file)) fail(file, 1, 'a name that says nothing', 'name it for what it holds')
-      if (!/^[a-z0-9][a-z0-9.-]*\.ts$/.test(file.split('/').at(-1)!)) fail(file, 1, 'not kebab-case', 'rename it')
+      if (!/^[a-z0-9][a-z0-9.-]*\.tsx?$/.test(file.split('/').at(-1)!)) fail(file, 1, 'not kebab-case', 'rename it')
       if (!isTest(file) && !source.startsWith('//') && !source.startsWith('#!'))
         fail(file, 1, 'no opening comment', 'say what the file is, and what it is not')
       const lines = source.split('\n')
-      for (const { pattern, instead, allowed } of BANS) {
-        if (allowed.some(place => file.startsWith(place))) continue
+      for (const { pattern, instead, allowed, within = '' } of BANS) {
+        if (!file.startsWith(within) || allowed.some(place => file.startsWith(place))) continue
         if (file === 'scripts/house-rules.ts') continue
         const productOnly = !/FIXME|enum|default|ts-/.test(pattern.source)
-        if (productOnly && !isProduct(file)) continue
+        if (productOnly && !isProduct(file) && !isConsole(file)) continue
         lines.forEach((line, index) => {
           if (line.trimStart().startsWith('//') || line.trimStart().startsWith('*')) return
           const found = pattern.exec(line)
@@ -250,6 +284,20 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
         for (const { index, 1: name } of source.matchAll(VALUE_OF_API))
           if (name !== 'words')
             fail(file, source.slice(0, index).split('\n').length, `loads api/${name}.ts`, 'import its types alone')
+    }
+  }
+
+  /** A browser loads the console: of the broker it takes types of `api`, and the code of two files without schemas. */
+  function checkConsole(): void {
+    for (const [file, targets] of imports) {
+      if (!isConsole(file)) continue
+      for (const { target, line } of targets)
+        if (/^(src\/(?!api\/)|testing\/|e2e\/|bench\/|scripts\/|node:)/.test(target))
+          fail(file, line, `the console imports ${target}`, 'take only src/api: a browser loads it')
+      const source = sources.get(file)!
+      for (const { index, 1: name } of source.matchAll(VALUE_IN_CONSOLE))
+        if (name !== 'pages' && name !== 'words')
+          fail(file, source.slice(0, index).split('\n').length, `loads api/${name}.ts`, 'import its types alone')
     }
   }
 
@@ -282,6 +330,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
   checkDeadFiles()
   checkText()
   checkShapes()
+  checkConsole()
   checkHandlers()
   return findings
 }

@@ -7,9 +7,9 @@ export const NODE_FLAGS: readonly string[]
 export const NODE_ENVIRONMENT: Readonly<Record<string, string>>
 export const root: string
 export function missingPackages(folder: string, options: { dev: boolean }): readonly unknown[]
-export function installPackages(
+export function installing(options: { dev: boolean }): readonly string[]
+export function runNpm(
   folder: string,
-  options: { dev: boolean },
-  spawning: SpawnSyncOptions & { encoding: 'utf8' },
-  more?: readonly string[],
+  args: readonly string[],
+  options: SpawnSyncOptions & { encoding: 'utf8' },
 ): SpawnSyncReturns<string>

@@ -29,17 +29,17 @@ export function missingPackages(folder, { dev }) {
   })
 }
 
-/**
- * Installs the locked packages of a folder. Returns what spawnSync returns. Install scripts never run, because no
- * package here needs one.
- */
-export function installPackages(folder, { dev }, options, more = []) {
-  const own = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])]
-  const args = [...own, ...more]
+/** Runs npm in a folder. Returns what spawnSync returns. */
+export function runNpm(folder, args, options) {
   const npm = process.env.npm_execpath
   return npm?.endsWith('.js')
     ? spawnSync(process.execPath, [npm, ...args], { cwd: folder, ...options })
     : spawnSync('npm', args, { cwd: folder, ...options })
+}
+
+/** Returns the arguments that install the locked packages. Install scripts never run: no package here needs one. */
+export function installing({ dev }) {
+  return ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', ...(dev ? [] : ['--omit=dev'])]
 }
 
 /** Installs missing packages and prints a line about it. Ends this process if that fails. */
@@ -47,7 +47,7 @@ export function ensureInstalled({ dev, folder = root }) {
   const missing = missingPackages(folder, { dev })
   if (missing.length === 0) return
   process.stderr.write(`ketch: installing ${missing.length} packages (once; needs the npm registry) ...\n`)
-  const { status, error } = installPackages(folder, { dev }, { stdio: ['ignore', 2, 2] })
+  const { status, error } = runNpm(folder, installing({ dev }), { stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     process.stderr.write(`ketch: npm ci failed (${error?.message ?? `status ${status}`}); its output above says why\n`)
     process.exit(1)

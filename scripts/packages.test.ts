@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type LockedPackage, objectionsTo, objectionsToCount } from './packages.ts'
+import { bundledPackages, type LockedPackage, objectionsTo, objectionsToCount } from './packages.ts'
 
 /** Returns the objections to a package that is correct except for the given fields. */
 function objections(but: LockedPackage, allowScripts: Record<string, boolean> = {}): string {
@@ -35,9 +35,22 @@ test('a package comes from the registry, with its hash, and needs no install scr
   assert.equal(objections({ resolved: 'https://registry.npmjs.org/@b/c/-/c-1.0.0.tgz' }), '')
   assert.match(objections({ resolved: 'git+ssh://git@github.com/b/c.git#0123' }), /it comes from git\+ssh/)
   assert.match(objections({ integrity: 'sha1-AAAA' }), /it has no SHA-512/)
+  assert.equal(objections({ integrity: '', inBundle: true }), '', 'the hash of the package around it covers it')
   assert.match(objections({ hasInstallScript: true, dev: true }, { c: false }), /it has an install script/)
   assert.match(objections({ hasInstallScript: true }, { '@b/c': true }), /it has an install script/)
   assert.equal(objections({ hasInstallScript: true }, { '@b/c': false }), '')
+})
+
+test('a browser gets the packages that the console asks for, with theirs, and not those that build it', () => {
+  const bundled = bundledPackages({
+    '': { dependencies: { react: '1', vite: '1', '@tailwindcss/vite': '1' } },
+    'node_modules/react': { dependencies: { scheduler: '1', react: '1' } },
+    'node_modules/scheduler': {},
+    'node_modules/vite': { dependencies: { rolldown: '1' } },
+    'node_modules/@tailwindcss/vite': {},
+    'node_modules/rolldown': {},
+  })
+  assert.deepEqual([...bundled].sort(), ['node_modules/react', 'node_modules/scheduler'])
 })
 
 test('a broker depends on fewer than fifteen packages', () => {

@@ -29,7 +29,7 @@ const NUMBERED_TEST = /\btest\(\s*['"`](?:(?:judged |row )?[A-Z]?\d+(?:\.\d+)*[,
 /** These files show examples of bad prose. */
 const SHOW_BAD_PROSE = ['STYLE.md', 'scripts/prose-rules.ts', 'scripts/prose-rules.test.ts']
 
-const isComment = (line: string) => /^\s*(\/\/|\*|\/\*|--)/.test(line)
+const isComment = (line: string) => /^\s*(\/\/|\*|\{?\/\*|--)/.test(line)
 
 /** Returns the findings in comments, texts and names of tests. */
 export function inspectProse(texts: Sources): readonly Finding[] {

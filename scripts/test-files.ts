@@ -25,7 +25,10 @@ export function stageOf(file: string): Stage | null {
  * stage.
  */
 export function listTestFiles(root: string): readonly { readonly file: string; readonly stage: Stage }[] {
-  const files = globSync('{src,testing,scripts,e2e}/**/*.test.ts', { cwd: root }).sort()
+  const files = globSync('{src,testing,scripts,e2e,console}/**/*.test.ts', {
+    cwd: root,
+    exclude: ['console/node_modules/**'],
+  }).sort()
   return files.map(file => {
     const stage = stageOf(file)
     if (stage === null)

@@ -3,14 +3,19 @@
 
 import type { Answer, Asked, Contract } from './contract.ts'
 import { operations } from './operations.ts'
-import { ownProblem, Problem, problemOf } from './problem.ts'
+import { ownProblem, type Problem, problemOf } from './problem.ts'
 
 export type Operation = keyof typeof operations
 
 /** The time in ms in which an answer must begin. Operations that look through data get longer. */
 const PATIENCE_MS = 15_000
 const LONG_PATIENCE_MS = 60_000
-const LONG: ReadonlySet<string> = new Set<Operation>(['browse messages', 'show message', 'delete records', 'delete topic'])
+const LONG: ReadonlySet<string> = new Set<Operation>([
+  'browse messages',
+  'show message',
+  'delete records',
+  'delete topic',
+])
 
 const BUSY_ATTEMPTS = 4
 const BUSY_AFTER_MS = 1_000
@@ -35,7 +40,9 @@ type Values = Readonly<Record<string, unknown>>
 
 /** Returns the path with its parameters and the query, as the address of a request or of a download. */
 export function addressOf(name: Operation, { params = {}, query = {} }: { params?: Values; query?: Values }): string {
-  const path = operations[name].path.replaceAll(/:(\w+)/g, (_, each: string) => encodeURIComponent(String(params[each])))
+  const path = operations[name].path.replaceAll(/:(\w+)/g, (_, each: string) =>
+    encodeURIComponent(String(params[each])),
+  )
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query))
     for (const one of Array.isArray(value) ? value : [value])
@@ -104,7 +111,10 @@ export async function send(
 async function sendOnce(address: string, init: RequestInit, patienceMs: number, signal?: AbortSignal) {
   const late = AbortSignal.timeout(patienceMs)
   try {
-    const answer = await fetch(address, { ...init, signal: signal === undefined ? late : AbortSignal.any([signal, late]) })
+    const answer = await fetch(address, {
+      ...init,
+      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
+    })
     if (answer.ok) watch?.answered(null)
     return answer
   } catch {

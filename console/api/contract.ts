@@ -48,8 +48,8 @@ import type {
   consumerLagsShape,
   MetricsSnapshotBody,
   metricsHistoryQuery,
-  metricsSnapshotQuery,
   metricsHistoryShape,
+  metricsSnapshotQuery,
   topicMetricsPageShape,
   topicMetricsQuery,
 } from '../../src/api/metrics.ts'

@@ -20,7 +20,10 @@ export class Problem extends Error {
   /** The time in ms after which the broker wants the request again; null if it says nothing. */
   readonly retryAfterMs: number | null
 
-  constructor(body: Partial<Omit<ProblemBody, 'code'>> & { readonly code: string }, retryAfterMs: number | null = null) {
+  constructor(
+    body: Partial<Omit<ProblemBody, 'code'>> & { readonly code: string },
+    retryAfterMs: number | null = null,
+  ) {
     super(body.detail ?? body.title ?? body.code)
     this.status = body.status ?? 0
     this.code = body.code

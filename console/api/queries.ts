@@ -96,12 +96,20 @@ export interface Change<Name extends keyof Contract> {
   clear(): void
 }
 
+interface ChangeOptions {
+  /** False leaves the page as it is: it is left, because the change has deleted its thing. */
+  readonly isShown?: boolean
+}
+
 /** Returns a change. When it succeeded, everything that is on the page is asked for again. */
-export function useChange<Name extends keyof Contract>(name: Name): Change<Name> {
+export function useChange<Name extends keyof Contract>(
+  name: Name,
+  { isShown = true }: ChangeOptions = {},
+): Change<Name> {
   const client = useQueryClient()
   const mutation = useMutation({
     mutationFn: (asked: Asked<Name>) => ask(name, asked),
-    onSuccess: () => void client.invalidateQueries(),
+    onSuccess: () => void client.invalidateQueries(isShown ? {} : { refetchType: 'none' }),
   })
   return {
     async run(asked) {

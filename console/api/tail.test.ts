@@ -40,11 +40,14 @@ test('a tail that breaks continues at the cursor of its last event, and ends wit
   t.after(() => server.close())
   const { port } = server.address() as { readonly port: number }
   const fetched = globalThis.fetch
-  t.mock.method(globalThis, 'fetch', (path: string, init: RequestInit) => fetched(`http://127.0.0.1:${port}${path}`, init))
+  t.mock.method(globalThis, 'fetch', (path: string, init: RequestInit) =>
+    fetched(`http://127.0.0.1:${port}${path}`, init),
+  )
 
   const events: TailEvent[] = []
   const query = { partition: 2, contains: 'a b' }
-  for await (const event of tail({ topic: 'a/b', query, cursor: null }, new AbortController().signal)) events.push(event)
+  for await (const event of tail({ topic: 'a/b', query, cursor: null }, new AbortController().signal))
+    events.push(event)
 
   assert.deepEqual(
     events.map(({ kind }) => kind),
@@ -67,12 +70,15 @@ test('a tail that is left closes its stream', async t => {
   t.after(() => server.close())
   const { port } = server.address() as { readonly port: number }
   const fetched = globalThis.fetch
-  t.mock.method(globalThis, 'fetch', (path: string, init: RequestInit) => fetched(`http://127.0.0.1:${port}${path}`, init))
+  t.mock.method(globalThis, 'fetch', (path: string, init: RequestInit) =>
+    fetched(`http://127.0.0.1:${port}${path}`, init),
+  )
 
   const left = new AbortController()
   await assert.rejects(
     async () => {
-      for await (const _ of tail({ topic: 'orders', query: {}, cursor: null }, left.signal)) left.abort(new Error('left'))
+      for await (const _ of tail({ topic: 'orders', query: {}, cursor: null }, left.signal))
+        left.abort(new Error('left'))
     },
     { message: 'left' },
   )

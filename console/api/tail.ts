@@ -36,7 +36,10 @@ const AGAIN_AFTER_MS = 2_000
 export async function* tail({ topic, query, cursor }: Tailed, signal: AbortSignal): AsyncGenerator<TailEvent, void> {
   for (;;) {
     try {
-      for await (const event of streamOnce(addressOf('tail messages', { params: { topic }, query: { ...query, cursor } }), signal)) {
+      for await (const event of streamOnce(
+        addressOf('tail messages', { params: { topic }, query: { ...query, cursor } }),
+        signal,
+      )) {
         yield event
         if (event.kind === 'end') return
         cursor = event.cursor

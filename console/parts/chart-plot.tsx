@@ -58,7 +58,15 @@ export function Plot({ times, series, tick, isBinary, cursor, onCursor }: PlotPr
         },
         axes: [
           {
-            ...{ stroke: muted, font: FONT, grid: { show: false }, ticks: { ...grid, size: 4 }, size: 26, gap: 2, space: 72 },
+            ...{
+              stroke: muted,
+              font: FONT,
+              grid: { show: false },
+              ticks: { ...grid, size: 4 },
+              size: 26,
+              gap: 2,
+              space: 72,
+            },
             values: (_, splits) => splits.map(ms => timeOfDay(ms, zone).replace(/:00$/, '')),
           },
           {
@@ -111,7 +119,8 @@ export function Plot({ times, series, tick, isBinary, cursor, onCursor }: PlotPr
     const made = plot.current
     if (made === null) return
     const left = cursor === null ? -10 : made.valToPos(made.data[0][cursor]!, 'x')
-    if (Math.round(left) !== Math.round(made.cursor.left ?? -10)) made.setCursor({ left, top: left < 0 ? -10 : 0 }, false)
+    if (Math.round(left) !== Math.round(made.cursor.left ?? -10))
+      made.setCursor({ left, top: left < 0 ? -10 : 0 }, false)
   }, [cursor])
 
   return <div ref={place} aria-hidden style={{ height: `${HEIGHT_IN_REM}rem` }} />

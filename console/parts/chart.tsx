@@ -42,10 +42,7 @@ export function Chart({ title, times, series, format, tick = format, isBinary = 
   const [isTable, setTable] = useState(false)
   const [said, setSaid] = useState('')
   const cursor = nearest(times, atMs)
-  const onCursor = useCallback(
-    (at: number | null) => moveTo(at === null ? null : (times[at] ?? null)),
-    [moveTo, times],
-  )
+  const onCursor = useCallback((at: number | null) => moveTo(at === null ? null : (times[at] ?? null)), [moveTo, times])
 
   const onKey = (event: KeyboardEvent) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return
@@ -58,7 +55,11 @@ export function Chart({ title, times, series, format, tick = format, isBinary = 
   }
 
   return (
-    <figure aria-labelledby={`${id}-title`} className="min-w-0 rounded-card border border-line bg-surface px-4 pt-3 pb-2" data-chart>
+    <figure
+      aria-labelledby={`${id}-title`}
+      className="min-w-0 rounded-card border border-line bg-surface px-4 pt-3 pb-2"
+      data-chart
+    >
       <div className="flex min-h-7 items-center justify-between gap-2">
         <figcaption id={`${id}-title`} className="font-medium">
           {title}
@@ -81,12 +82,12 @@ export function Chart({ title, times, series, format, tick = format, isBinary = 
         {isTable ? (
           <ChartTable title={title} times={times} series={series} format={format} />
         ) : (
-          // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the cursor of the chart
           <div
             role="application"
             aria-roledescription="chart"
             aria-label={`${title}. The left and right arrow keys read the values.`}
             aria-describedby={`${id}-words`}
+            // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the cursor of the chart
             tabIndex={0}
             onKeyDown={onKey}
             onBlur={() => moveTo(null)}

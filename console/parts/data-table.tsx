@@ -78,7 +78,10 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <section aria-label={name} tabIndex={0} className="overflow-x-auto rounded-card border border-line bg-surface">
-        <table className={`w-full border-collapse tabular-nums transition-opacity ${isOld ? 'opacity-60 delay-300' : ''}`} aria-busy={isOld}>
+        <table
+          className={`w-full border-collapse tabular-nums transition-opacity ${isOld ? 'opacity-60 delay-300' : ''}`}
+          aria-busy={isOld}
+        >
           <caption className="sr-only">{name}</caption>
           <thead>
             <tr className="border-b border-line">

@@ -29,7 +29,11 @@ export function Field({ label, hint, error, children }: FieldProps) {
       <label htmlFor={id} className="mb-1 block font-medium">
         {label}
       </label>
-      {children({ id, 'aria-describedby': described || undefined, 'aria-invalid': error === undefined ? undefined : true })}
+      {children({
+        id,
+        'aria-describedby': described || undefined,
+        'aria-invalid': error === undefined ? undefined : true,
+      })}
       {hint !== undefined && (
         <div id={hintId} className="mt-1 text-muted">
           {hint}

@@ -1,6 +1,6 @@
-// Long text to read, or text to type: CodeMirror 6, which draws only the lines in view. It stands in an open shadow root,
-// because there it adopts its style sheets: in the document it would add a style element, and the security policy of
-// the broker (style-src 'self') refuses that. The colours are the tokens of base.css. The Tab key leaves it.
+// Long text to read, or text to type: CodeMirror 6, which draws only the lines in view. It stands in an open shadow
+// root, because there it adopts its style sheets: in the document it would add a style element, and the security policy
+// of the broker (style-src 'self') refuses that. The colours are the tokens of base.css. The Tab key leaves it.
 
 import { history, historyKeymap, standardKeymap } from '@codemirror/commands'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'

@@ -14,9 +14,11 @@ interface PageHeadProps {
   readonly children?: ReactNode
   /** The verbs of the page. */
   readonly actions?: ReactNode
+  /** A control that belongs to the heading, such as one that copies it. */
+  readonly beside?: ReactNode
 }
 
-export function PageHead({ title, heading = title, documentTitle = title, children, actions }: PageHeadProps) {
+export function PageHead({ title, heading = title, documentTitle = title, children, actions, beside }: PageHeadProps) {
   const head = useRef<HTMLHeadingElement>(null)
   const [isPaused] = usePreference('isPaused')
   useEffect(() => {
@@ -30,9 +32,12 @@ export function PageHead({ title, heading = title, documentTitle = title, childr
   return (
     <div className="mb-4 flex flex-wrap items-start justify-between gap-x-6 gap-y-2">
       <div className="min-w-0">
-        <h1 ref={head} tabIndex={-1} className="text-page font-semibold">
-          {heading}
-        </h1>
+        <div className="flex items-start gap-1">
+          <h1 ref={head} tabIndex={-1} className="min-w-0 text-page font-semibold">
+            {heading}
+          </h1>
+          {beside}
+        </div>
         {children !== undefined && <div className="text-muted">{children}</div>}
       </div>
       {actions !== undefined && (
@@ -45,7 +50,15 @@ export function PageHead({ title, heading = title, documentTitle = title, childr
 }
 
 /** A part of a page with its own heading. */
-export function Section({ title, children, actions }: { readonly title: string; readonly children: ReactNode; readonly actions?: ReactNode }) {
+export function Section({
+  title,
+  children,
+  actions,
+}: {
+  readonly title: string
+  readonly children: ReactNode
+  readonly actions?: ReactNode
+}) {
   return (
     <section className="my-6">
       <div className="mb-2 flex flex-wrap items-center justify-between gap-2">

@@ -28,7 +28,7 @@ const VIEW_NAMES: Readonly<Record<View, string>> = { pretty: 'Pretty', raw: 'Raw
 
 /** Longer text is in the editor, which draws only the lines in view. */
 const MOST_SIMPLE = 65_536
-/** More coloured pieces would take the browser longer than the editor takes to load. */
+/** More coloured pieces and marks would take the browser longer than the editor takes to load. */
 const MOST_PIECES = 5_000
 /** A dump has five characters for each byte. */
 const MOST_HEX_BYTES = 1024 * 1024
@@ -263,7 +263,8 @@ function contentOf(value: ShownValue, view: View): { text: string; tokens: reado
   const text = textOf(value, view)
   if (text.length > MOST_SIMPLE) return { text, tokens: null }
   const tokens = value.text !== undefined && isJson(text) ? highlight(text) : [{ text, kind: null }]
-  return { text, tokens: tokens.length > MOST_PIECES ? null : tokens }
+  const pieces = tokens.length + visiblePieces(text, true).length
+  return { text, tokens: pieces > MOST_PIECES ? null : tokens }
 }
 
 /** Only objects and lists have colours: a number or a word alone is more often plain text. */

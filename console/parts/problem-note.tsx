@@ -30,7 +30,11 @@ function Fields({ fields }: { readonly fields: Problem['fields'] }) {
 export function ProblemNote({ problem, of, onRetry }: ProblemNoteProps) {
   const { title, detail, fields, requestId, status } = problem
   return (
-    <div role="alert" className="my-3 flex gap-3 rounded-card border border-danger bg-danger-soft p-3" data-problem={problem.code}>
+    <div
+      role="alert"
+      className="my-3 flex gap-3 rounded-card border border-danger bg-danger-soft p-3"
+      data-problem={problem.code}
+    >
       <CircleAlert size={20} aria-hidden className="mt-px shrink-0 text-danger" />
       <div className="min-w-0 grow">
         <p className="font-medium">{of === undefined ? title : `${of} could not be loaded. ${title}`}</p>

@@ -47,7 +47,12 @@ test('a header without its tick is left out', () => {
 })
 
 test('a tombstone has no value, and base64 may have line breaks', () => {
-  const draft: Draft = { ...EMPTY_DRAFT, value: { kind: 'null', typed: 'kept' }, key: { kind: 'base64', typed: 'AA\nE=\n' }, timestamp: 0 }
+  const draft: Draft = {
+    ...EMPTY_DRAFT,
+    value: { kind: 'null', typed: 'kept' },
+    key: { kind: 'base64', typed: 'AA\nE=\n' },
+    timestamp: 0,
+  }
   assert.deepEqual(messageOf(draft), { key: { base64: 'AAE=' }, value: null, headers: [], timestamp: 0 })
 })
 

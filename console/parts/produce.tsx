@@ -4,17 +4,17 @@
 import { Plus } from 'lucide-react'
 import { type FormEvent, useRef, useState } from 'react'
 import type { ShownRecord } from '../../src/api/messages.ts'
-import { useChange, useRead } from '../api/queries.ts'
 import { Problem } from '../api/problem.ts'
+import { useChange, useRead } from '../api/queries.ts'
 import { toast } from '../shell/toasts.tsx'
 import { count } from '../text/format.ts'
 import { Action, Button } from './button.tsx'
 import { Dialog, DialogActions } from './dialog.tsx'
 import { SelectField, SwitchField } from './field.tsx'
+import { ProblemNote } from './problem-note.tsx'
 import { ContentField } from './produce-content.tsx'
 import { type Draft, draftOf, EMPTY_DRAFT, type HeaderDraft, messageOf, objectionsOf } from './produce-draft.ts'
 import { HeaderField } from './produce-header.tsx'
-import { ProblemNote } from './problem-note.tsx'
 import { TimeField } from './time.tsx'
 
 export interface ProduceProps {
@@ -44,7 +44,13 @@ export function Produce({ topic, from, onClose, onProduced }: ProduceProps) {
     if (result === undefined) return
     const { partition, offset, error } = result
     if (offset === null) {
-      setRefused(new Problem({ code: error?.code ?? 'UNKNOWN_SERVER_ERROR', title: 'The record was refused.', detail: error?.detail ?? '' }))
+      setRefused(
+        new Problem({
+          code: error?.code ?? 'UNKNOWN_SERVER_ERROR',
+          title: 'The record was refused.',
+          detail: error?.detail ?? '',
+        }),
+      )
       return
     }
     toast(`Produced to partition ${partition} at offset ${count(offset)}.`, {
@@ -58,7 +64,12 @@ export function Produce({ topic, from, onClose, onProduced }: ProduceProps) {
   }
 
   return (
-    <Dialog title={from === undefined ? `Produce to ${topic}` : `Produce again to ${topic}`} onClose={onClose} isWide isDismissable={draft === first}>
+    <Dialog
+      title={from === undefined ? `Produce to ${topic}` : `Produce again to ${topic}`}
+      onClose={onClose}
+      isWide
+      isDismissable={draft === first}
+    >
       <form onSubmit={event => void submit(event)} aria-label="Produce a record" noValidate>
         <SwitchField
           label="Tombstone"
@@ -92,7 +103,10 @@ export function Produce({ topic, from, onClose, onProduced }: ProduceProps) {
             value={draft.partition === null ? '' : String(draft.partition)}
             options={[
               ['', 'Automatic'],
-              ...Array.from({ length: description.data?.partitions ?? 0 }, (_, each) => [String(each), String(each)] as const),
+              ...Array.from(
+                { length: description.data?.partitions ?? 0 },
+                (_, each) => [String(each), String(each)] as const,
+              ),
             ]}
             hint="Automatic: the key decides; without a key, any partition."
             error={objections.partition}
@@ -147,7 +161,9 @@ function Headers({ draft: { headers }, errors, onChange }: HeadersProps) {
         <Button
           isSmall
           icon={Plus}
-          onClick={() => onChange([...headers, { id: nextId.current++, key: '', value: { kind: 'text', typed: '' }, isSent: true }])}
+          onClick={() =>
+            onChange([...headers, { id: nextId.current++, key: '', value: { kind: 'text', typed: '' }, isSent: true }])
+          }
         >
           Add a header
         </Button>

@@ -3,8 +3,8 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { pause } from '../api/client.ts'
 import type { Read } from '../api/queries.ts'
-import { Time } from './time.tsx'
 import { ProblemNote } from './problem-note.tsx'
+import { Time } from './time.tsx'
 
 /** A skeleton appears after this time in ms, so that a quick answer does not flash. */
 const BEFORE_SKELETON_MS = 150
@@ -44,7 +44,9 @@ export function Empty({ title, children, action }: EmptyProps) {
     <div className="rounded-card border border-dashed border-line p-6 text-center">
       <p className="text-section font-semibold">{title}</p>
       {children !== undefined && <div className="mx-auto mt-1 max-w-dialog text-muted">{children}</div>}
-      {action !== undefined && <div className="mx-auto mt-4 flex max-w-dialog flex-col items-center gap-2 text-left">{action}</div>}
+      {action !== undefined && (
+        <div className="mx-auto mt-4 flex max-w-dialog flex-col items-center gap-2 text-left">{action}</div>
+      )}
     </div>
   )
 }

@@ -1,7 +1,6 @@
 // The menu of the account: who is signed in, theme, time zone, the password, signing out.
 
-import { CircleUser } from 'lucide-react'
-import { useId, useState } from 'react'
+import { useId } from 'react'
 import { Action, Button } from '../parts/button.tsx'
 import { Dialog, DialogActions } from '../parts/dialog.tsx'
 import { SelectField, SwitchField } from '../parts/field.tsx'
@@ -16,23 +15,7 @@ const THEMES = [
   ['dark', 'Dark'],
 ] as const
 
-export function AccountButton() {
-  const [isOpen, setOpen] = useState(false)
-  const { status } = useSession()
-  const name = status?.user ?? (status?.securityEnabled === false ? 'Open access' : 'Preferences')
-  return (
-    <>
-      <Button kind="quiet" icon={CircleUser} aria-label={`Account and preferences: ${name}`} onClick={() => setOpen(true)}>
-        <span className="max-w-40 truncate max-md:sr-only" aria-hidden>
-          {name}
-        </span>
-      </Button>
-      {isOpen && <Account onClose={() => setOpen(false)} />}
-    </>
-  )
-}
-
-function Account({ onClose }: { readonly onClose: () => void }) {
+export function Account({ onClose }: { readonly onClose: () => void }) {
   const { status, signOut } = useSession()
   const go = useGo()
   const [theme, setTheme] = usePreference('theme')

@@ -7,7 +7,15 @@ import { PageLink } from './address.tsx'
 import { useConnection } from './connection.ts'
 import { useSession } from './session.tsx'
 
-function Banner({ tone, name, children }: { readonly tone: 'warn' | 'danger'; readonly name: string; readonly children: ReactNode }) {
+function Banner({
+  tone,
+  name,
+  children,
+}: {
+  readonly tone: 'warn' | 'danger'
+  readonly name: string
+  readonly children: ReactNode
+}) {
   return (
     <div
       data-banner={name}
@@ -19,24 +27,31 @@ function Banner({ tone, name, children }: { readonly tone: 'warn' | 'danger'; re
   )
 }
 
-export function Banners() {
-  const { status } = useSession()
+/** Says that the broker, or its store, does not answer. */
+export function AwayBanner() {
   const { trouble, answeredAtMs } = useConnection()
   return (
+    <div role="alert">
+      {trouble !== null && (
+        <Banner tone="danger" name="away">
+          {trouble.problem.detail}
+          {answeredAtMs > 0 && (
+            <>
+              {' '}
+              The last answer came at <Time ms={answeredAtMs} isShort />. The console tries again every second.
+            </>
+          )}
+        </Banner>
+      )}
+    </div>
+  )
+}
+
+export function Banners() {
+  const { status } = useSession()
+  return (
     <>
-      <div role="alert">
-        {trouble !== null && (
-          <Banner tone="danger" name="away">
-            {trouble.problem.detail}
-            {answeredAtMs > 0 && (
-              <>
-                {' '}
-                The last answer came at <Time ms={answeredAtMs} isShort />. The console tries again every second.
-              </>
-            )}
-          </Banner>
-        )}
-      </div>
+      <AwayBanner />
       {status?.securityEnabled === false && (
         <Banner tone="warn" name="open-access">
           Open access: everybody who can reach this address is an administrator.
@@ -44,8 +59,11 @@ export function Banners() {
       )}
       {status?.passwordChangeRequired === true && (
         <Banner tone="warn" name="shipped-password">
-          You sign in with the password that Ketch ships. <PageLink page="password">Change it</PageLink>: until then
-          nobody can sign in from another machine.
+          You sign in with the password that Ketch ships.{' '}
+          <PageLink page="password" className="text-accent underline underline-offset-2">
+            Change it
+          </PageLink>
+          : until then nobody can sign in from another machine.
         </Banner>
       )}
     </>

@@ -6,17 +6,19 @@ import { Menu, Search } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
+import { AccountButton } from './account-button.tsx'
 import { PageLink } from './address.tsx'
-import { AccountButton } from './account.tsx'
 import { Banners } from './banners.tsx'
 import { useCapabilities } from './capabilities.ts'
-import { Help } from './help.tsx'
 import { Navigation } from './navigation.tsx'
-import { Palette } from './palette.tsx'
 import { RefreshControl } from './refresh.tsx'
 import { type Overlay, ShellContext, useShell } from './shell.ts'
 import { useShortcuts } from './shortcuts.tsx'
 import { Toasts } from './toasts.tsx'
+
+const Help = lazyPart(async () => (await import('./help.tsx')).Help)
+const Palette = lazyPart(async () => (await import('./palette.tsx')).Palette)
 
 export function Frame() {
   const [overlay, setOverlay] = useState<Overlay | null>(null)
@@ -53,7 +55,10 @@ function Bars() {
             Menu
           </Button>
         </div>
-        <PageLink page="overview" className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text">
+        <PageLink
+          page="overview"
+          className="mr-auto px-1 text-section whitespace-nowrap max-sm:px-0 font-semibold text-text"
+        >
           Ketch
         </PageLink>
         <Button kind="quiet" icon={Search} onClick={() => open('palette')}>

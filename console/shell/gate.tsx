@@ -3,15 +3,18 @@
 import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
 import { type ReactNode, Suspense, useEffect } from 'react'
 import { type Page, type PageId, pages } from '../../src/api/pages.ts'
-import { Skeleton } from '../parts/states.tsx'
+import { lazyPart } from '../parts/lazy-part.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
+import { Skeleton } from '../parts/states.tsx'
 import { useGo } from './address.tsx'
-import { ownAddress } from './own-address.ts'
+import { AwayBanner } from './banners.tsx'
 import { Frame } from './frame.tsx'
 import { useHeartbeat } from './heartbeat.tsx'
-import { SessionDialog } from './session-dialog.tsx'
+import { ownAddress } from './own-address.ts'
 import { useSession } from './session.tsx'
 import { Toasts } from './toasts.tsx'
+
+const SessionDialog = lazyPart(async () => (await import('./session-dialog.tsx')).SessionDialog)
 
 export function Gate() {
   const { status, problem, refresh, mustChangePassword, isExpired } = useSession()
@@ -71,5 +74,10 @@ export function Gate() {
 
 /** A page without navigation: sign-in, setup, and while the broker is not there. */
 function Bare({ children }: { readonly children: ReactNode }) {
-  return <main className="mx-auto w-full max-w-dialog p-4 pt-12">{children}</main>
+  return (
+    <>
+      <AwayBanner />
+      <main className="mx-auto w-full max-w-dialog p-4 pt-12">{children}</main>
+    </>
+  )
 }

@@ -5,8 +5,8 @@ import { useId, useState } from 'react'
 import { type Page, type PageId, pages } from '../../src/api/pages.ts'
 import type { Operation } from '../api/client.ts'
 import { queryClient, useRead } from '../api/queries.ts'
-import { CONTROL } from '../parts/field.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { CONTROL } from '../parts/field.tsx'
 import { type Target, useGo } from './address.tsx'
 import { setPreference, usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
@@ -42,17 +42,43 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     return label === null ? [] : [{ id, label: title, kind: 'Page', run: visit({ page: id }) }]
   })
   const verbs: Entry[] = [
-    { id: 'create', label: 'Create topic', kind: 'Do', operation: 'create topic', run: () => go({ page: 'topics', search: { create: true } }) },
-    { id: 'user', label: 'Create console user', kind: 'Do', operation: 'create user', run: () => go({ page: 'security', search: { tab: 'users' } }) },
-    { id: 'acl', label: 'Grant access (ACL)', kind: 'Do', operation: 'create acl', run: () => go({ page: 'security', search: { tab: 'acls' } }) },
-    { id: 'credential', label: 'Create SASL credential', kind: 'Do', operation: 'store credential', run: () => go({ page: 'security', search: { tab: 'credentials' } }) },
+    {
+      id: 'create',
+      label: 'Create topic',
+      kind: 'Do',
+      operation: 'create topic',
+      run: () => go({ page: 'topics', search: { create: true } }),
+    },
+    {
+      id: 'user',
+      label: 'Create console user',
+      kind: 'Do',
+      operation: 'create user',
+      run: () => go({ page: 'security', search: { tab: 'users' } }),
+    },
+    {
+      id: 'acl',
+      label: 'Grant access (ACL)',
+      kind: 'Do',
+      operation: 'create acl',
+      run: () => go({ page: 'security', search: { tab: 'acls' } }),
+    },
+    {
+      id: 'credential',
+      label: 'Create SASL credential',
+      kind: 'Do',
+      operation: 'store credential',
+      run: () => go({ page: 'security', search: { tab: 'credentials' } }),
+    },
     { id: 'refresh', label: 'Refresh now', kind: 'Do', run: () => void queryClient.invalidateQueries() },
     { id: 'pause', label: isPaused ? 'Resume updates' : 'Pause updates', kind: 'Do', run: () => setPaused(!isPaused) },
     { id: 'light', label: 'Use the light theme', kind: 'Do', run: () => setPreference('theme', 'light') },
     { id: 'dark', label: 'Use the dark theme', kind: 'Do', run: () => setPreference('theme', 'dark') },
     { id: 'system', label: 'Use the theme of the system', kind: 'Do', run: () => setPreference('theme', 'system') },
     { id: 'help', label: 'Show the keys', kind: 'Do', run: () => open('help') },
-    ...(status?.user === undefined ? [] : [{ id: 'sign-out', label: 'Sign out', kind: 'Do', run: () => void signOut() }]),
+    ...(status?.user === undefined
+      ? []
+      : [{ id: 'sign-out', label: 'Sign out', kind: 'Do', run: () => void signOut() }]),
   ]
   const allowed = [...ways, ...verbs].filter(({ operation }) => operation === undefined || may(operation))
   const wanted = typed.trim().toLowerCase()

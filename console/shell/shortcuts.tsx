@@ -86,6 +86,7 @@ function moveInRows(step: 1 | -1): void {
   const body = focused?.parentElement ?? document.querySelector('tbody[data-rows]:has(tr[tabindex])')
   if (!(body instanceof HTMLTableSectionElement)) return
   const rows = [...body.rows]
-  const at = focused === null || focused === undefined ? (step === 1 ? 0 : rows.length - 1) : rows.indexOf(focused) + step
+  const at =
+    focused === null || focused === undefined ? (step === 1 ? 0 : rows.length - 1) : rows.indexOf(focused) + step
   rows[at]?.focus()
 }

@@ -47,7 +47,11 @@ function subscribe(listener: () => void): () => void {
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts)
   return (
-    <div aria-live="polite" role="status" className="fixed inset-x-4 bottom-4 z-30 flex flex-col items-end gap-2 empty:hidden">
+    <div
+      aria-live="polite"
+      role="status"
+      className="fixed inset-x-4 bottom-4 z-30 flex flex-col items-end gap-2 empty:hidden"
+    >
       {shown.map(({ id, text, link }) => (
         <div key={id} className="flex items-start gap-3 rounded-card bg-text px-4 py-3 text-surface shadow-raised">
           <span>

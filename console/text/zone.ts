@@ -192,7 +192,6 @@ function formatterOf(zone: Zone): Intl.DateTimeFormat {
 function localParts(ms: number, zone: Zone): LocalParts {
   const whole = Math.floor(ms / 1_000) * 1_000
   const parts: Record<string, string> = {}
-  // The first millisecond of the calendar has no whole second before it; it is one itself.
   for (const { type, value } of formatterOf(zone).formatToParts(whole)) parts[type] = value
   const year = Number(parts.year)
   return {

@@ -1,4 +1,4 @@
-// Runs the commands of console/text/commands.ts as they are shown, through a shell, with the real tools and a real broker.
+// Runs the commands of console/text/commands.ts as they are shown, in a shell, with the real tools and a real broker.
 
 import assert from 'node:assert/strict'
 import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'

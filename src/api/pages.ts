@@ -61,6 +61,7 @@ export const STORAGE_TABS = Object.freeze(['local', 'remote', 'segments', 'jobs'
 export const SECURITY_TABS = Object.freeze(['users', 'acls', 'credentials'] as const)
 export const TOPIC_TABS = Object.freeze(['overview', 'partitions', 'configuration', 'access'] as const)
 export const RECORD_TABS = Object.freeze(['value', 'key', 'headers', 'details', 'compare'] as const)
+export const PARTITION_SORTS = Object.freeze(['partition', 'leader', 'records', 'sizeBytes'] as const)
 export const GROUP_TABS = Object.freeze(['partitions', 'members', 'access'] as const)
 export const BROKER_TABS = Object.freeze(['checks', 'settings', 'loggers'] as const)
 export const OVERVIEW_CHARTS = Object.freeze(['throughput', 'latency', 'failures'] as const)
@@ -94,7 +95,18 @@ export const pages = {
     title: 'Topic',
     label: null,
     shortcut: null,
-    search: { tab: choice(TOPIC_TABS), range: choice(RANGES), produce: flag() },
+    search: {
+      tab: choice(TOPIC_TABS),
+      range: choice(RANGES),
+      produce: flag(),
+      /** The order of the partitions. */
+      sort: choice(PARTITION_SORTS),
+      order: choice(ORDERS),
+      /** Part of the name of a config. */
+      q: text(),
+      /** Only configs that the topic or a pattern sets. */
+      modified: flag(),
+    },
   },
   messages: {
     path: '/topics/:topic/messages',
@@ -189,7 +201,7 @@ export type ParamsOf<Id extends PageId> = (typeof pages)[Id]['path'] extends `${
   ? Record<Rest extends `${infer Name}/${string}` ? Name : Rest, string>
   : Record<never, never>
 
-/** Returns the search parameters of a page from those of an address. A text that a parameter does not take is ignored. */
+/** Returns the search parameters of a page from those of an address. A text that no parameter takes is ignored. */
 export function readSearch<Id extends PageId>(
   id: Id,
   given: Readonly<Record<string, string | undefined>>,

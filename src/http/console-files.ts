@@ -31,7 +31,7 @@ export interface BuiltConsole {
 }
 
 export interface ConsoleFiles {
-  /** Resolves with the built console; null if there is none. A console that is built later is found. */
+  /** Resolves with the built console; null if no console is built. A console that is built later is found. */
   read(): Promise<BuiltConsole | null>
 }
 

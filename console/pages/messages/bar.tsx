@@ -2,8 +2,8 @@
 
 import { Radio, SlidersHorizontal } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
-import { PAGE_SIZES } from '../../../src/api/pages.ts'
 import type { Capability } from '../../../src/api/capabilities.ts'
+import { PAGE_SIZES } from '../../../src/api/pages.ts'
 import type { Decoding } from '../../../src/api/words.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -174,7 +174,9 @@ function Filters(props: BarProps) {
           label="Decode key as"
           value={search.keyDecode}
           options={[['', 'The same'], ...Object.entries(DECODING_LABELS)]}
-          hint={search.keyDecode === 'registry' && registry?.state !== 'on' ? (registry?.because ?? undefined) : undefined}
+          hint={
+            search.keyDecode === 'registry' && registry?.state !== 'on' ? (registry?.because ?? undefined) : undefined
+          }
           onChange={text => onChange({ keyDecode: text as MessageSearch['keyDecode'] })}
         />
       </div>
@@ -232,7 +234,11 @@ function Start({ topic, search, order, missing, onChange }: BarProps) {
       </div>
       {start === 'offset' && (
         <div className="w-44 max-sm:w-full">
-          <OffsetField value={search.offset} isMissing={missing === 'offset'} onChange={offset => onChange({ offset })} />
+          <OffsetField
+            value={search.offset}
+            isMissing={missing === 'offset'}
+            onChange={offset => onChange({ offset })}
+          />
         </div>
       )}
       {start === 'timestamp' && (
@@ -274,7 +280,9 @@ function OffsetField({
   const [typed, setTyped] = useDraft(value === null ? '' : String(value))
   const isOffset = /^\d{1,16}$/.test(typed.trim()) && Number.isSafeInteger(Number(typed))
   const objection =
-    typed.trim() === '' || isOffset ? undefined : `${JSON.stringify(typed)} is not an offset. Offsets are whole numbers from 0.`
+    typed.trim() === '' || isOffset
+      ? undefined
+      : `${JSON.stringify(typed)} is not an offset. Offsets are whole numbers from 0.`
   return (
     <TextField
       label="Offset"

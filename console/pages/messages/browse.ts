@@ -43,7 +43,11 @@ export function useBrowse(topic: string, query: MessageQuery | null): Browsing {
     async queryFn({ signal }) {
       const stop = new AbortController()
       stopping.current = stop
-      return await browse(topic, settled!, { signal, stop: stop.signal, onFound: found => client.setQueryData(key, found) })
+      return await browse(topic, settled!, {
+        signal,
+        stop: stop.signal,
+        onFound: found => client.setQueryData(key, found),
+      })
     },
     enabled: settled !== null,
     placeholderData: keepPreviousData,

@@ -52,14 +52,20 @@ function Difference({ before, after }: { readonly before: ShownRecord; readonly 
       </p>
       {changed > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-        <pre tabIndex={0} aria-label="Differences" className="overflow-x-auto rounded-control border border-line bg-surface py-2 font-mono text-dense">
+        <pre
+          tabIndex={0}
+          aria-label="Differences"
+          className="overflow-x-auto rounded-control border border-line bg-surface py-2 font-mono text-dense"
+        >
           {shown.slice(0, MOST_LINES).map((line, at) => (
             // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place
             <Line key={at} line={line} />
           ))}
         </pre>
       )}
-      {shown.length > MOST_LINES && <p className="mt-1 text-muted">{count(shown.length - MOST_LINES)} more lines are not shown.</p>}
+      {shown.length > MOST_LINES && (
+        <p className="mt-1 text-muted">{count(shown.length - MOST_LINES)} more lines are not shown.</p>
+      )}
     </>
   )
 }
@@ -87,7 +93,8 @@ function Line({ line }: { readonly line: DiffLine | null }) {
 /** Returns the changed lines with some around them; null stands for the lines in between. */
 function aroundChanges(lines: readonly DiffLine[]): readonly (DiffLine | null)[] {
   const isNear = new Uint8Array(lines.length)
-  for (const [at, { kind }] of lines.entries()) if (kind !== 'same') isNear.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1)
+  for (const [at, { kind }] of lines.entries())
+    if (kind !== 'same') isNear.fill(1, Math.max(0, at - CONTEXT), at + CONTEXT + 1)
   const shown: (DiffLine | null)[] = []
   for (const [at, line] of lines.entries()) {
     if (isNear[at] === 1) shown.push(line)

@@ -3,6 +3,7 @@
 
 import { Pause, Play } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
+import type { ShownRecord } from '../../../src/api/messages.ts'
 import { pause } from '../../api/client.ts'
 import { asProblem, type Problem } from '../../api/problem.ts'
 import { tail } from '../../api/tail.ts'
@@ -16,7 +17,6 @@ import { ProduceFirst } from './nothing.tsx'
 import { Rows } from './rows.tsx'
 import { decodingOf, type MessageSearch } from './selection.ts'
 import { useStandstill } from './standstill.ts'
-import type { ShownRecord } from '../../../src/api/messages.ts'
 
 /** The page is drawn at most once in this time, in ms. */
 const DRAW_MS = 250
@@ -74,7 +74,9 @@ export function Live({ topic, search, isCompacted, onOpen }: LiveProps) {
       {shown.length === 0 ? (
         problem === null && (
           <Empty title="Waiting for records" action={<ProduceFirst topic={topic} />}>
-            {search.contains === '' ? 'Each new record appears here.' : 'Each new record that contains the text appears here.'}
+            {search.contains === ''
+              ? 'Each new record appears here.'
+              : 'Each new record that contains the text appears here.'}
           </Empty>
         )
       ) : (
@@ -119,7 +121,11 @@ function useTail(topic: string, search: MessageSearch, isStill: boolean): Tail {
     const left = new AbortController()
     let arrived: ShownRecord[] = []
     const follow = async () => {
-      const asked = { topic, query: { partition, contains, decode, keyDecode }, cursor: reached.current?.cursor ?? null }
+      const asked = {
+        topic,
+        query: { partition, contains, decode, keyDecode },
+        cursor: reached.current?.cursor ?? null,
+      }
       for await (const event of tail(asked, left.signal)) {
         if (event.kind === 'end') {
           setProblem(event.problem)

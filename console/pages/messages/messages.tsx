@@ -89,15 +89,30 @@ export function Messages() {
         ) : (
           isAsked && (
             <>
-              <StatusLine topic={topic} search={search} query={request.query} browsing={browsing} onContinue={goToPage} />
+              <StatusLine
+                topic={topic}
+                search={search}
+                query={request.query}
+                browsing={browsing}
+                onContinue={goToPage}
+              />
               <Loaded read={withOwnSentence(browsing.read)} of="The records" rows={12}>
                 {page =>
                   page.messages.length === 0 && page.state === 'full' && page.unavailable.length === 0 ? (
-                    !isOld && <Nothing topic={topic} search={search} query={request.query} ends={page.ends} onChange={change} />
+                    !isOld && (
+                      <Nothing topic={topic} search={search} query={request.query} ends={page.ends} onChange={change} />
+                    )
                   ) : (
                     <>
                       {page.messages.length > 0 && (
-                        <Rows topic={topic} search={search} records={page.messages} isCompacted={isCompacted} isOld={isOld} onOpen={open.show} />
+                        <Rows
+                          topic={topic}
+                          search={search}
+                          records={page.messages}
+                          isCompacted={isCompacted}
+                          isOld={isOld}
+                          onOpen={open.show}
+                        />
                       )}
                       {page.state !== 'running' && (
                         <PageLinks

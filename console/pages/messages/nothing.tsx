@@ -64,8 +64,8 @@ function NoMatch({ query, onChange }: NothingProps) {
       title={`No record ${query.partition == null ? '' : `of partition ${query.partition} `}contains this text`}
       action={<Button onClick={() => onChange({ contains: '' })}>Clear the search</Button>}
     >
-      The broker searched the bytes of keys and values for “<VisibleText text={String(query.contains)} />”. Upper and lower case
-      differ.
+      The broker searched the bytes of keys and values for “<VisibleText text={String(query.contains)} />
+      ”. Upper and lower case differ.
     </Empty>
   )
 }

@@ -36,10 +36,19 @@ export function RecordActions({ topic, search, record, isWhole, onChange }: Reco
       >
         Produce again
       </Action>
-      <Button kind="quiet" isSmall icon={isPinned ? PinOff : Pin} onClick={() => onChange({ pin: isPinned ? '' : here })}>
+      <Button
+        kind="quiet"
+        isSmall
+        icon={isPinned ? PinOff : Pin}
+        onClick={() => onChange({ pin: isPinned ? '' : here })}
+      >
         {isPinned ? 'Unpin' : 'Pin to compare'}
       </Button>
-      <CopyButton value={() => location.origin + linkTo(topic, search, here)} of="link to this record" label="Copy link" />
+      <CopyButton
+        value={() => location.origin + linkTo(topic, search, here)}
+        of="link to this record"
+        label="Copy link"
+      />
       {isWhole && <CopyButton value={() => JSON.stringify(record)} of="whole record as JSON" label="Copy record" />}
       <Button kind="quiet" isSmall icon={SquareTerminal} aria-haspopup="dialog" onClick={() => setOpen('command')}>
         Copy as command
@@ -56,9 +65,16 @@ export function RecordActions({ topic, search, record, isWhole, onChange }: Reco
 
 /** The link has the record and how it is decoded, and not the list that somebody else may not want. */
 function linkTo(topic: string, { decode, keyDecode, view }: MessageSearch, at: string): string {
-  return hrefOf({ page: 'messages', params: { topic }, search: { at, decode, keyDecode, view: view === 'compare' ? 'value' : view } })
+  return hrefOf({
+    page: 'messages',
+    params: { topic },
+    search: { at, decode, keyDecode, view: view === 'compare' ? 'value' : view },
+  })
 }
 
 function isCut({ key, value, headers, undecodedHeaders }: ShownRecord): boolean {
-  return undecodedHeaders !== undefined || [key, value, ...headers.map(each => each.value)].some(each => each?.truncated === true)
+  return (
+    undecodedHeaders !== undefined ||
+    [key, value, ...headers.map(each => each.value)].some(each => each?.truncated === true)
+  )
 }

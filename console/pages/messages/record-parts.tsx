@@ -115,12 +115,17 @@ export function Details({ record }: { readonly record: ShownRecord }) {
         {timestamp !== null && <CopyButton value={String(timestamp)} of="milliseconds since 1970" />}
       </Fact>
       <Fact name="Timestamp type">
-        {timestampType} <span className="text-muted">{timestampType === 'CreateTime' ? 'set by the producer' : 'set by the broker'}</span>
+        {timestampType}{' '}
+        <span className="text-muted">
+          {timestampType === 'CreateTime' ? 'set by the producer' : 'set by the broker'}
+        </span>
       </Fact>
       <Size name="Key" value={key} />
       <Size name="Value" value={value} />
       <Fact name="Headers">{count(headerCount)}</Fact>
-      <Fact name="Schema id">{value?.schema?.id ?? key?.schema?.id ?? <Unknown why="The decoding names no schema." />}</Fact>
+      <Fact name="Schema id">
+        {value?.schema?.id ?? key?.schema?.id ?? <Unknown why="The decoding names no schema." />}
+      </Fact>
     </dl>
   )
 }

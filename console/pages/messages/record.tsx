@@ -46,7 +46,8 @@ export function RecordPanel(props: RecordPanelProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   const read = useRead('show message', { params: { topic, ...place }, query: decodingOf(search) }, { everyMs: 0 })
   // While another record loads, the answer is still that of the one before.
-  const whole = read.data !== undefined && placeText(read.data) === placeText(place) && !read.isOld ? read.data : undefined
+  const whole =
+    read.data !== undefined && placeText(read.data) === placeText(place) && !read.isOld ? read.data : undefined
   const record = whole ?? listed
   const pinned = search.pin === placeText(place) ? null : placeOf(search.pin)
   const tabs = RECORD_TABS.filter(tab => tab !== 'compare' || pinned !== null)
@@ -83,17 +84,39 @@ export function RecordPanel(props: RecordPanelProps) {
           )}
         </h2>
         <div className="flex gap-1">
-          <Button kind="quiet" icon={ChevronUp} aria-label="Record above" title="k or ↑" disabled={onUp === null} onClick={() => onUp?.()} />
-          <Button kind="quiet" icon={ChevronDown} aria-label="Record below" title="j or ↓" disabled={onDown === null} onClick={() => onDown?.()} />
+          <Button
+            kind="quiet"
+            icon={ChevronUp}
+            aria-label="Record above"
+            title="k or ↑"
+            disabled={onUp === null}
+            onClick={() => onUp?.()}
+          />
+          <Button
+            kind="quiet"
+            icon={ChevronDown}
+            aria-label="Record below"
+            title="j or ↓"
+            disabled={onDown === null}
+            onClick={() => onDown?.()}
+          />
           <Button kind="quiet" icon={X} aria-label="Close the record" title="Esc" onClick={onClose} />
         </div>
       </div>
-      {read.problem !== null && whole === undefined && <ProblemNote problem={read.problem} of="The record" onRetry={read.retry} />}
+      {read.problem !== null && whole === undefined && (
+        <ProblemNote problem={read.problem} of="The record" onRetry={read.retry} />
+      )}
       {record === undefined ? (
         read.problem === null && <Skeleton rows={8} />
       ) : (
         <>
-          <RecordActions topic={topic} search={search} record={record} isWhole={whole !== undefined} onChange={onChange} />
+          <RecordActions
+            topic={topic}
+            search={search}
+            record={record}
+            isWhole={whole !== undefined}
+            onChange={onChange}
+          />
           <Tabs
             of="the record"
             tabs={tabs.map(tab => ({
@@ -118,7 +141,15 @@ export function RecordPanel(props: RecordPanelProps) {
 }
 
 /** Another record, or another part of it, begins with its own view and its own place in the text. */
-function Shown({ view, record, children }: { readonly view: string; readonly record: ShownRecord; readonly children: ReactNode }) {
+function Shown({
+  view,
+  record,
+  children,
+}: {
+  readonly view: string
+  readonly record: ShownRecord
+  readonly children: ReactNode
+}) {
   return <div key={`${view} ${placeText(record)}`}>{children}</div>
 }
 
@@ -132,7 +163,8 @@ function useEscape(onEscape: () => void): void {
   latest.current = onEscape
   useEffect(() => {
     const press = (event: globalThis.KeyboardEvent) => {
-      if (event.key === 'Escape' && !event.defaultPrevented && document.querySelector('dialog[open]') === null) latest.current()
+      if (event.key === 'Escape' && !event.defaultPrevented && document.querySelector('dialog[open]') === null)
+        latest.current()
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)

@@ -46,7 +46,14 @@ export function Rows({ topic, search, records, isCompacted, isOld = false, onOpe
           </>
         ),
       },
-      { id: 'offset', head: 'Offset', isNumber: true, isFixed: true, isOnPhone: false, cell: record => link(record, String(record.offset)) },
+      {
+        id: 'offset',
+        head: 'Offset',
+        isNumber: true,
+        isFixed: true,
+        isOnPhone: false,
+        cell: record => link(record, String(record.offset)),
+      },
       {
         id: 'time',
         head: 'Time',

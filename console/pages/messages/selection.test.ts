@@ -14,7 +14,10 @@ function queryOf(values: Partial<MessageSearch>, partitions = 3) {
 
 test('an address without parameters asks for the first 50 records of all partitions', () => {
   const { partition, order, limit, decode, keyDecode, cursor, contains, ...begin } = queryOf({})
-  assert.deepEqual({ partition, order, limit, decode, keyDecode }, { partition: null, order: 'oldest', limit: 50, decode: 'utf8', keyDecode: 'utf8' })
+  assert.deepEqual(
+    { partition, order, limit, decode, keyDecode },
+    { partition: null, order: 'oldest', limit: 50, decode: 'utf8', keyDecode: 'utf8' },
+  )
   assert.deepEqual({ cursor, contains, begin }, { cursor: '', contains: '', begin: {} })
 })
 
@@ -64,7 +67,11 @@ test('the chosen order is in the address, although it is also remembered', () =>
 
 test('a file has the whole selection, not the page', () => {
   assert.equal(
-    exportAddress('a/b', queryOf({ contains: 'x y', cursor: 'abc', limit: '25', partition: 1, from: 'offset', offset: 7 }), 'csv'),
+    exportAddress(
+      'a/b',
+      queryOf({ contains: 'x y', cursor: 'abc', limit: '25', partition: 1, from: 'offset', offset: 7 }),
+      'csv',
+    ),
     '/api/v1/topics/a%2Fb/messages/export?format=csv&partition=1&order=oldest&offset=7&contains=x+y&decode=utf8&keyDecode=utf8',
   )
 })
@@ -76,5 +83,6 @@ test('the button of a phone counts the changed filters', () => {
 
 test('a place is read only as it is written', () => {
   assert.deepEqual(placeOf(placeText({ partition: 3, offset: 8812 })), { partition: 3, offset: 8812 })
-  for (const text of ['', '3', '3-', '-3', '3-8-1', 'a-1', '3-9007199254740993', '3-1e3', '3--1']) assert.equal(placeOf(text), null, text)
+  for (const text of ['', '3', '3-', '-3', '3-8-1', 'a-1', '3-9007199254740993', '3-1e3', '3--1'])
+    assert.equal(placeOf(text), null, text)
 })

@@ -39,7 +39,9 @@ export function StatusLine({ topic, search, query, browsing, onContinue }: Statu
         </p>
         {canContinue && (
           <>
-            <span className="text-warn">{data.state === 'stopped' ? 'Stopped before the end.' : 'The page ended early.'}</span>
+            <span className="text-warn">
+              {data.state === 'stopped' ? 'Stopped before the end.' : 'The page ended early.'}
+            </span>
             <Button isSmall onClick={() => onContinue(data.nextCursor!)}>
               Continue
             </Button>

@@ -6,6 +6,7 @@ import type { Read } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { counted } from '../../text/format.ts'
 import type { Attention } from './attention.ts'
@@ -50,11 +51,18 @@ export function AttentionList({ found, checked }: AttentionListProps) {
           const Icon = tone === 'danger' ? CircleAlert : TriangleAlert
           return (
             <li key={id} data-attention={id} className="border-t border-line">
-              <PageLink {...target} className="flex min-h-10 items-center gap-3 px-4 py-2 text-text hover:bg-raised max-sm:min-h-11">
+              <PageLink
+                {...target}
+                className="flex min-h-10 items-center gap-3 px-4 py-2 text-text hover:bg-raised max-sm:min-h-11"
+              >
                 <Icon size={18} aria-hidden className={`shrink-0 ${tone === 'danger' ? 'text-danger' : 'text-warn'}`} />
                 <span className="min-w-0 grow">
                   {before}
-                  {name !== null && <bdi className="font-medium">{name}</bdi>}
+                  {name !== null && (
+                    <span className="font-medium">
+                      <VisibleText text={name} />
+                    </span>
+                  )}
                   {after}
                 </span>
                 <ChevronRight size={16} aria-hidden className="shrink-0 text-muted" />

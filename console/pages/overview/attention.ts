@@ -178,7 +178,14 @@ function aboutGroups(
   const name = first.groupId
   if (found.length === 1)
     return [
-      { id, tone, before: 'Consumer group ', name, after: ` ${one}`, target: { page: 'group', params: { group: name } } },
+      {
+        id,
+        tone,
+        before: 'Consumer group ',
+        name,
+        after: ` ${one}`,
+        target: { page: 'group', params: { group: name } },
+      },
     ]
   const before = `${found.length} consumer groups ${many} `
   return [{ id, tone, before, name, after: '.', target: { page: 'groups' } }]

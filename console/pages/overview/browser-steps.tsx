@@ -9,6 +9,7 @@ import { Action, Button, buttonClass } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { Time } from '../../parts/time.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { Step } from './step.tsx'
 import { useWatch, type Watch } from './watch.ts'
@@ -25,7 +26,8 @@ interface BrowserStepsProps {
 /** Where a record is: partition and offset. */
 type Place = Pick<ShownRecord, 'partition' | 'offset'>
 
-const isAt = (place: Place | null, { partition, offset }: Place) => place?.partition === partition && place.offset === offset
+const isAt = (place: Place | null, { partition, offset }: Place) =>
+  place?.partition === partition && place.offset === offset
 
 export function BrowserSteps({ topic, name, onName, onCreated, onLeave }: BrowserStepsProps) {
   const [own, setOwn] = useState<Place | null>(null)
@@ -39,7 +41,7 @@ export function BrowserSteps({ topic, name, onName, onCreated, onLeave }: Browse
         ) : (
           <p className="text-muted">
             The topic{' '}
-            <PageLink page="topic" params={{ topic }}>
+            <PageLink page="topic" params={{ topic }} className="text-accent underline underline-offset-2">
               {topic}
             </PageLink>{' '}
             is there.
@@ -80,12 +82,22 @@ function CreateForm({ name, onName, onCreated }: CreateFormProps) {
   const { problem } = create
   return (
     <form onSubmit={event => void submit(event)}>
-      <p className="text-muted">A topic is a log: producers write records at its end, and consumers read them in order.</p>
+      <p className="text-muted">
+        A topic is a log: producers write records at its end, and consumers read them in order.
+      </p>
       <div className="flex flex-wrap items-end gap-x-2">
         <div className="min-w-0 grow basis-48">
-          <TextField label="Name of the topic" value={name} onChange={onName} error={problem?.fields.name} isMono autoComplete="off" required />
+          <TextField
+            label="Name of the topic"
+            value={name}
+            onChange={onName}
+            error={problem?.fields.name}
+            isMono
+            autoComplete="off"
+            required
+          />
         </div>
-        <div className="my-3">
+        <div className="mb-3 sm:mt-3">
           <Action operation="create topic" kind="primary" type="submit" isBusy={create.isBusy}>
             Create topic
           </Action>
@@ -126,9 +138,16 @@ function ProduceForm({ topic, isFirst, onProduced }: ProduceFormProps) {
     <form ref={form} onSubmit={event => void submit(event)}>
       <div className="flex flex-wrap items-end gap-x-2">
         <div className="min-w-0 grow basis-48">
-          <TextField label="Value" value={text} onChange={setText} disabled={topic === null} isMono autoComplete="off" />
+          <TextField
+            label="Value"
+            value={text}
+            onChange={setText}
+            disabled={topic === null}
+            isMono
+            autoComplete="off"
+          />
         </div>
-        <div className="my-3">
+        <div className="mb-3 sm:mt-3">
           <Action
             operation="produce messages"
             kind={topic !== null && isFirst ? 'primary' : 'plain'}
@@ -161,7 +180,11 @@ function Arrivals({ watch: { records, isLive, problem, retry }, own, hasTopic }:
   return (
     <>
       <p className="flex items-center gap-2 text-muted">
-        {isLive ? <Badge tone="ok" shape="●">Live</Badge> : null}
+        {isLive ? (
+          <Badge tone="ok" shape="●">
+            Live
+          </Badge>
+        ) : null}
         {hasTopic
           ? 'Records appear here as they arrive, also those of other programs.'
           : 'Records will appear here as they arrive.'}
@@ -175,19 +198,34 @@ function Arrivals({ watch: { records, isLive, problem, retry }, own, hasTopic }:
         {records.map(record => {
           const { partition, offset, timestamp, value } = record
           return (
-            <li key={`${partition}-${offset}`} className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5 font-mono text-dense">
+            <li
+              key={`${partition}-${offset}`}
+              className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5 font-mono text-dense"
+            >
               <span className="text-muted">
                 <Time ms={timestamp} isShort />
               </span>
               <span className="text-muted tabular-nums">
                 p{partition} · {offset}
               </span>
-              <bdi className="min-w-0 grow basis-32">{value === null ? <i>null</i> : (value.text ?? value.base64)}</bdi>
-              {isAt(own, record) && <Badge tone="info" shape="★">yours</Badge>}
+              <span className="line-clamp-3 min-w-0 grow basis-32">
+                <Value of={value} />
+              </span>
+              {isAt(own, record) && (
+                <Badge tone="info" shape="★">
+                  yours
+                </Badge>
+              )}
             </li>
           )
         })}
       </ul>
     </>
   )
+}
+
+function Value({ of: value }: { readonly of: ShownRecord['value'] }) {
+  if (value === null) return <i>null</i>
+  if (value.bytes === 0) return <i>empty (0 bytes)</i>
+  return <VisibleText text={value.text ?? value.base64 ?? ''} />
 }

@@ -22,21 +22,27 @@ export function FirstMinute({ topic, onLeave }: FirstMinuteProps) {
   return (
     <>
       <p className="my-4 max-w-wide">
-        This broker is running and has no topics yet.{' '}
+        {shown === null ? 'This broker is running and has no topics yet.' : 'This broker has its first topic.'}{' '}
         {mayCreate
           ? 'See a record of your own arrive: here in the browser, or with the tools in a terminal.'
           : 'An administrator can create one here, and so can every Kafka client with these commands.'}
       </p>
       <div className={`grid grid-cols-1 items-start gap-4 ${mayCreate ? 'lg:grid-cols-2' : 'max-w-wide'}`}>
         {mayCreate && (
-          <section aria-labelledby="in-the-browser" className="min-w-0 rounded-card border border-line bg-surface p-4 md:p-6">
+          <section
+            aria-labelledby="in-the-browser"
+            className="min-w-0 rounded-card border border-line bg-surface p-4 md:p-6"
+          >
             <h2 id="in-the-browser" className="mb-4 text-section font-semibold">
               In the browser
             </h2>
             <BrowserSteps topic={shown} name={name} onName={setName} onCreated={setCreated} onLeave={onLeave} />
           </section>
         )}
-        <section aria-labelledby="in-a-terminal" className="min-w-0 rounded-card border border-line bg-surface p-4 md:p-6">
+        <section
+          aria-labelledby="in-a-terminal"
+          className="min-w-0 rounded-card border border-line bg-surface p-4 md:p-6"
+        >
           <h2 id="in-a-terminal" className="mb-4 text-section font-semibold">
             In a terminal
           </h2>

@@ -45,8 +45,9 @@ const CHARTS: Readonly<Record<ChartId, ChartRow>> = {
     format: perSecond('/s'),
     tick: rate,
     series: [
-      { label: 'failures', colour: 'danger', of: sample => sample.brokerFailuresPerSecond },
       { label: 'lossy records', colour: 'series-2', of: sample => sample.lossyRecordsPerSecond },
+      // The last line lies over the others.
+      { label: 'failures', colour: 'danger', of: sample => sample.brokerFailuresPerSecond },
     ],
   },
 }

@@ -92,7 +92,11 @@ export function OverviewStats({ course, snapshot, topics, partitions, groups, ov
 }
 
 /** Splits `4.1 MiB/s` into the number and its unit. The exact value is the title. */
-function measure(text: string | null | undefined, exact: number | null | undefined, why: string): { value: ReactNode; unit?: string } {
+function measure(
+  text: string | null | undefined,
+  exact: number | null | undefined,
+  why: string,
+): { value: ReactNode; unit?: string } {
   if (text === null || text === undefined || exact === null || exact === undefined)
     return { value: <span title={why}>{UNKNOWN}</span> }
   const [value, ...unit] = text.split(' ')

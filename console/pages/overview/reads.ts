@@ -46,11 +46,7 @@ export function useOverview(range: Range, health: ReturnType<typeof useHealth>) 
   const slow = { everyMs: SLOW_MS }
   const history = useRead('read metrics history', { query: historyQuery(range, Date.now()) })
   const brokers = useRead('list brokers', {}, slow)
-  const groups = useRead(
-    'list groups',
-    { query: { sort: 'lag.totalLag', order: 'desc', limit: LISTED_GROUPS } },
-    slow,
-  )
+  const groups = useRead('list groups', { query: { sort: 'lag.totalLag', order: 'desc', limit: LISTED_GROUPS } }, slow)
   const lags = useRead('read consumer lag', { query: { samples: String(GROWING_SAMPLES) } }, slow)
   const storage = useRead('show storage', { query: { limit: 1 } }, slow)
   // Without the history, the counters since the start are all that there is.

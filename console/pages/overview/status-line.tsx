@@ -20,7 +20,11 @@ export function StatusLine({ health }: { readonly health: Read<HealthInFull> }) 
   const brokers = new Set(capabilities?.listeners.map(({ brokerId }) => brokerId)).size
   const failed = failedChecks(data)
   return (
-    <p role="status" data-health={problem === null ? data?.status : 'unknown'} className="mt-1 flex min-h-5 flex-wrap items-center gap-x-2">
+    <p
+      role="status"
+      data-health={problem === null ? data?.status : 'unknown'}
+      className="mt-1 flex min-h-5 flex-wrap items-center gap-x-2"
+    >
       {problem !== null ? (
         <Badge tone="neutral" title={problem.detail}>
           Not known

@@ -20,7 +20,11 @@ const CIRCLES: Readonly<Record<StepState, string>> = {
 
 export function Step({ number, title, state = 'later', children }: StepProps) {
   return (
-    <li className="flex gap-3 border-t border-line py-4 first:border-0 first:pt-0 last:pb-0" data-step={number} data-state={state}>
+    <li
+      className="flex gap-3 border-t border-line py-4 first:border-0 first:pt-0 last:pb-0"
+      data-step={number}
+      data-state={state}
+    >
       <span
         aria-hidden
         className={`flex size-6 shrink-0 items-center justify-center rounded-full text-dense font-semibold ${CIRCLES[state]}`}

@@ -1,12 +1,12 @@
 // The first minute in a terminal: the commands of each tool, with the advertised address and the security of a listener.
 
 import { useState } from 'react'
-import { useCapabilities } from '../../shell/capabilities.ts'
 import { Command } from '../../parts/copy.tsx'
 import { SelectField } from '../../parts/field.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import { PageLink } from '../../shell/address.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
 import { useMay, useSession } from '../../shell/session.tsx'
 import { needsSettings } from '../../text/client-properties.ts'
 import { type CommandAccess, commandsFor, type Recipe, type Task, type Tool } from '../../text/commands.ts'
@@ -59,7 +59,10 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
           label="Listener"
           value={way.name}
           onChange={setWay}
-          options={ways.map(({ name, access: { security, bootstrap } }) => [name, `${name} · ${security} · ${bootstrap}`])}
+          options={ways.map(({ name, access: { security, bootstrap } }) => [
+            name,
+            `${name} · ${security} · ${bootstrap}`,
+          ])}
         />
       )}
       {tool !== 'ketch' && <Needs way={way} />}
@@ -70,7 +73,8 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
         <Step number={1} title="Create a topic">
           {create !== undefined && create.tool !== tool && (
             <p className="text-muted">
-              {tool} cannot create topics. {create.tool === 'ketch' ? <code className="font-mono">ketch</code> : create.tool} can:
+              {tool} cannot create topics.{' '}
+              {create.tool === 'ketch' ? <code className="font-mono">ketch</code> : create.tool} can:
             </p>
           )}
           <Line recipe={create} />
@@ -85,7 +89,8 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
       {tool === 'ketch' && (
         <p className="mt-3 text-muted">
           <code className="font-mono">ketch</code> comes with the broker: it is the file{' '}
-          <code className="font-mono">./ketch</code> in its folder. It asks for your password.
+          <code className="font-mono">./ketch</code> in its folder.
+          {access.apiUser !== null && ' It asks for your password.'}
         </p>
       )}
     </>
@@ -105,13 +110,18 @@ function Needs({ way: { access, needsCertificate } }: { readonly way: Way }) {
     <ul className="my-2 list-disc pl-5 text-muted">
       {access.security.endsWith('SSL') && (
         <li>
-          <code className="font-mono">ca.pem</code> is the certificate of the authority that signed the one of the broker.
+          <code className="font-mono">ca.pem</code> is the certificate of the authority that signed the one of the
+          broker.
         </li>
       )}
       {isSasl && (
         <li>
           The listener asks for a user and a password: a{' '}
-          <PageLink page="security" search={{ tab: 'credentials' }}>
+          <PageLink
+            page="security"
+            search={{ tab: 'credentials' }}
+            className="text-accent underline underline-offset-2"
+          >
             SASL credential
           </PageLink>
           {access.mechanism === null ? '.' : ` for ${access.mechanism}.`}

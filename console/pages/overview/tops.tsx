@@ -8,6 +8,7 @@ import { Bytes, Count, Rate } from '../../parts/amount.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 
 type TopicPage = z.output<typeof topicMetricsPageShape>
@@ -25,8 +26,20 @@ const TOPIC_COLUMNS: readonly Column<TopicRow>[] = [
       </PageLink>
     ),
   },
-  { id: 'bytes', head: 'In', unit: 'per second', isNumber: true, cell: row => <Bytes of={row.produce.bytesPerSecond} /> },
-  { id: 'records', head: 'In', unit: 'records/s', isNumber: true, cell: row => <Rate of={row.produce.recordsPerSecond} /> },
+  {
+    id: 'bytes',
+    head: 'In',
+    unit: 'per second',
+    isNumber: true,
+    cell: row => <Bytes of={row.produce.bytesPerSecond} />,
+  },
+  {
+    id: 'records',
+    head: 'In',
+    unit: 'records/s',
+    isNumber: true,
+    cell: row => <Rate of={row.produce.recordsPerSecond} />,
+  },
   {
     id: 'out',
     head: 'Out',
@@ -43,7 +56,7 @@ const GROUP_COLUMNS: readonly Column<ListedGroup>[] = [
     head: 'Consumer group',
     cell: ({ groupId }) => (
       <PageLink page="group" params={{ group: groupId }}>
-        <bdi>{groupId}</bdi>
+        <VisibleText text={groupId} />
       </PageLink>
     ),
   },

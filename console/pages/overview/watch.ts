@@ -55,8 +55,7 @@ export function useWatch(topic: string | null): Watch {
         if (event.kind === 'end') throw event.problem
         cursor.current = event.cursor
         setLive(true)
-        if (event.kind === 'messages')
-          setRecords(before => [...event.messages.toReversed(), ...before].slice(0, MOST))
+        if (event.kind === 'messages') setRecords(before => [...event.messages.toReversed(), ...before].slice(0, MOST))
       }
     }
     follow().catch(error => {

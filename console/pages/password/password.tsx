@@ -36,7 +36,11 @@ export function Password() {
           ? 'This user still has the password that Ketch ships. From another machine nothing else is possible before it is changed.'
           : `The password of ${username}.`}
       </PageHead>
-      {why === null ? <ChangeForm username={username} /> : <Empty title="There is nothing to change here.">{why}</Empty>}
+      {why === null ? (
+        <ChangeForm username={username} />
+      ) : (
+        <Empty title="There is nothing to change here.">{why}</Empty>
+      )}
       {mustChangePassword && (
         <div className="mt-6">
           <Button kind="quiet" onClick={() => void signOut().catch(() => {})}>
@@ -90,7 +94,13 @@ function ChangeForm({ username }: { readonly username: string }) {
       <NewPassword value={password} onChange={setPassword} onRepeated={setRepeated} error={objections.password} />
       {problem !== null && Object.keys(objections).length === 0 && <ProblemNote problem={problem} />}
       <p className="my-3 text-muted">This ends all of your sessions. Afterwards you sign in with the new password.</p>
-      <Action operation="change user" type="submit" kind="primary" isBusy={isBusy} disabled={!isRepeated || password === ''}>
+      <Action
+        operation="change user"
+        type="submit"
+        kind="primary"
+        isBusy={isBusy}
+        disabled={!isRepeated || password === ''}
+      >
         Change password
       </Action>
     </form>

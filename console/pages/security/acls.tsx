@@ -95,12 +95,14 @@ export function Acls() {
         }
         empty={
           <Empty title="There is no rule yet.">
-            A rule lets a principal, which is a user or a group of an access token, read or write a topic, or read with a
-            consumer group.
+            A rule lets a principal, which is a user or a group of an access token, read or write a topic, or read with
+            a consumer group.
           </Empty>
         }
       />
-      {isGranting && <GrantDialog onClose={() => setGranting(false)} onGranted={name => set({ q: name, offset: null })} />}
+      {isGranting && (
+        <GrantDialog onClose={() => setGranting(false)} onGranted={name => set({ q: name, offset: null })} />
+      )}
       {taken !== null && <TakeBack rule={taken} onClose={() => setTaken(null)} />}
     </>
   )
@@ -127,8 +129,9 @@ function TakeBack({ rule, onClose }: { readonly rule: AclRule; readonly onClose:
       onClose={onClose}
     >
       <p>
-        <strong>{principal}</strong> may no longer {operation} the {resourceType.toLowerCase()} <strong>{resource}</strong>,
-        unless another rule allows it. Connections that are open keep their rules until they end.
+        <strong>{principal}</strong> may no longer {operation} the {resourceType.toLowerCase()}{' '}
+        <strong>{resource}</strong>, unless another rule allows it. Connections that are open keep their rules until
+        they end.
       </p>
     </Confirm>
   )

@@ -21,12 +21,24 @@ export function Credentials() {
   const sasl = useCapability('sasl')
   const [isCreating, setCreating] = useState(false)
   const [deleted, setDeleted] = useState<Credential | null>(null)
-  const query = { q: search.q, sort: search.sort || 'username', order: search.order, offset: search.offset ?? 0, limit: LIMIT }
+  const query = {
+    q: search.q,
+    sort: search.sort || 'username',
+    order: search.order,
+    offset: search.offset ?? 0,
+    limit: LIMIT,
+  }
   const read = useRead('list credentials', { query })
   const columns: readonly Column<Credential>[] = [
     { id: 'username', head: 'User', sort: 'username', isFixed: true, cell: row => <VisibleText text={row.username} /> },
     { id: 'mechanism', head: 'Mechanism', sort: 'mechanism', cell: row => row.mechanism },
-    { id: 'tenant', head: 'Tenant', sort: 'tenant_id', isOnPhone: false, cell: row => (row.tenant_id === null ? '—' : <VisibleText text={row.tenant_id} />) },
+    {
+      id: 'tenant',
+      head: 'Tenant',
+      sort: 'tenant_id',
+      isOnPhone: false,
+      cell: row => (row.tenant_id === null ? '—' : <VisibleText text={row.tenant_id} />),
+    },
     { id: 'iterations', head: 'Iterations', isNumber: true, isOnPhone: false, cell: row => count(row.iterations) },
     {
       id: 'verbs',
@@ -80,7 +92,13 @@ export function Credentials() {
   )
 }
 
-function DeleteCredential({ credential: { username }, onClose }: { readonly credential: Credential; readonly onClose: () => void }) {
+function DeleteCredential({
+  credential: { username },
+  onClose,
+}: {
+  readonly credential: Credential
+  readonly onClose: () => void
+}) {
   const { run, isBusy, problem } = useChange('delete credential')
   const submit = async () => {
     if ((await run({ params: { username } })) === null) return
@@ -99,8 +117,8 @@ function DeleteCredential({ credential: { username }, onClose }: { readonly cred
       onClose={onClose}
     >
       <p>
-        Kafka clients can no longer authenticate as {username}. The password cannot be brought back. Connections that are
-        open stay until they end; the rules of {username} stay too.
+        Kafka clients can no longer authenticate as {username}. The password cannot be brought back. Connections that
+        are open stay until they end; the rules of {username} stay too.
       </p>
     </Confirm>
   )

@@ -28,7 +28,12 @@ interface Wanted {
 
 /** Returns the rules that the sentence stands for. */
 export function rulesOf(kind: Kind, { principal, topic, group }: Wanted): readonly NewAcl[] {
-  const onTopic = (operation: 'READ' | 'WRITE') => ({ principal, resourceType: 'TOPIC' as const, resource: topic, operation })
+  const onTopic = (operation: 'READ' | 'WRITE') => ({
+    principal,
+    resourceType: 'TOPIC' as const,
+    resource: topic,
+    operation,
+  })
   const onGroup = { principal, resourceType: 'GROUP' as const, resource: group, operation: 'READ' as const }
   switch (kind) {
     case 'produce':
@@ -125,7 +130,8 @@ export function GrantDialog({ onClose, onGranted }: GrantDialogProps) {
         <p className="mt-3 text-muted">
           {rules.map(({ operation, resourceType, resource }) => (
             <span key={`${operation} ${resourceType}`} className="block">
-              Rule: {operation} on the {resourceType?.toLowerCase()} {resource === undefined || resource === '' ? '…' : resource}
+              Rule: {operation} on the {resourceType?.toLowerCase()}{' '}
+              {resource === undefined || resource === '' ? '…' : resource}
             </span>
           ))}
           Open connections keep the rules that they began with.
@@ -146,10 +152,19 @@ function Matches({ resource, of }: { readonly resource: string; readonly of: 'to
   const isPrefix = resource.endsWith('*')
   const text = isPrefix ? resource.slice(0, -1) : resource
   const isWanted = resource !== ''
-  const topics = useRead('list topics', { query: { q: text, fields: 'name' } }, { isWanted: isWanted && of === 'topic', everyMs: 0 })
-  const groups = useRead('list groups', { query: { q: text, limit: 1_000 } }, { isWanted: isWanted && of === 'group', everyMs: 0 })
+  const topics = useRead(
+    'list topics',
+    { query: { q: text, fields: 'name' } },
+    { isWanted: isWanted && of === 'topic', everyMs: 0 },
+  )
+  const groups = useRead(
+    'list groups',
+    { query: { q: text, limit: 1_000 } },
+    { isWanted: isWanted && of === 'group', everyMs: 0 },
+  )
   if (!isWanted) return <>A name, the beginning of names followed by *, or * for all.</>
-  const names = of === 'topic' ? topics.data?.topics.map(({ name }) => name) : groups.data?.groups.map(({ groupId }) => groupId)
+  const names =
+    of === 'topic' ? topics.data?.topics.map(({ name }) => name) : groups.data?.groups.map(({ groupId }) => groupId)
   if (names === undefined) return <>Looking for matches …</>
   const found = names.filter(name => (isPrefix ? name.startsWith(text) : name === resource)).length
   return (

@@ -19,7 +19,9 @@ const PASSWORD_BYTES = 24
 
 function newPassword(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(PASSWORD_BYTES))
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_')
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
 }
 
 interface Made {
@@ -31,7 +33,11 @@ interface Made {
 
 export function NewCredential({ onClose }: { readonly onClose: () => void }) {
   const [made, setMade] = useState<Made | null>(null)
-  return made === null ? <CredentialForm onMade={setMade} onClose={onClose} /> : <CredentialShown made={made} onClose={onClose} />
+  return made === null ? (
+    <CredentialForm onMade={setMade} onClose={onClose} />
+  ) : (
+    <CredentialShown made={made} onClose={onClose} />
+  )
 }
 
 function CredentialForm({ onMade, onClose }: { readonly onMade: (made: Made) => void; readonly onClose: () => void }) {
@@ -104,7 +110,12 @@ function CredentialForm({ onMade, onClose }: { readonly onMade: (made: Made) => 
           autoComplete="off"
           spellCheck={false}
         />
-        <SwitchField label="Generate a password" isOn={isGenerated} onChange={setGenerated} hint="It is shown once, afterwards." />
+        <SwitchField
+          label="Generate a password"
+          isOn={isGenerated}
+          onChange={setGenerated}
+          hint="It is shown once, afterwards."
+        />
         {!isGenerated && (
           <TextField
             label="Password"

@@ -53,9 +53,23 @@ export function SecurityList<Answer, Row>(props: SecurityListProps<Answer, Row>)
                 onSort: (by, order) => set({ sort: by, order, offset: null }),
               }}
               isOld={read.isOld}
-              empty={search.q === '' ? empty : <p className="py-6 text-center text-muted">No {of} contain “{search.q}”.</p>}
+              empty={
+                search.q === '' ? (
+                  empty
+                ) : (
+                  <p className="py-6 text-center text-muted">
+                    No {of} contain “{search.q}”.
+                  </p>
+                )
+              }
             />
-            <Pager total={answer.total} offset={offset} limit={LIMIT} of={of} onPage={to => set({ offset: to }, { isStep: true })} />
+            <Pager
+              total={answer.total}
+              offset={offset}
+              limit={LIMIT}
+              of={of}
+              onPage={to => set({ offset: to }, { isStep: true })}
+            />
           </>
         )}
       </Loaded>

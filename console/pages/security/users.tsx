@@ -28,7 +28,13 @@ export function Users() {
   const { status } = useSession()
   const go = useGo()
   const [open, setOpen] = useState<Open | null>(null)
-  const query = { q: search.q, sort: search.sort || 'username', order: search.order, offset: search.offset ?? 0, limit: LIMIT }
+  const query = {
+    q: search.q,
+    sort: search.sort || 'username',
+    order: search.order,
+    offset: search.offset ?? 0,
+    limit: LIMIT,
+  }
   const read = useRead('list users', { query })
   const columns: readonly Column<User>[] = [
     {
@@ -45,7 +51,13 @@ export function Users() {
       ),
     },
     { id: 'role', head: 'Role', sort: 'role', cell: ({ role }) => role },
-    { id: 'created', head: 'Created', sort: 'createdAt', isOnPhone: false, cell: row => <Time ms={Date.parse(row.createdAt)} /> },
+    {
+      id: 'created',
+      head: 'Created',
+      sort: 'createdAt',
+      isOnPhone: false,
+      cell: row => <Time ms={Date.parse(row.createdAt)} />,
+    },
     {
       id: 'changed',
       head: 'Password changed',
@@ -59,7 +71,13 @@ export function Users() {
       isFixed: true,
       cell: user => (
         <span className="flex flex-wrap justify-end gap-1">
-          <Action operation="change user" kind="quiet" isSmall aria-label={`Change role of ${user.username}`} onClick={() => setOpen({ kind: 'role', user })}>
+          <Action
+            operation="change user"
+            kind="quiet"
+            isSmall
+            aria-label={`Change role of ${user.username}`}
+            onClick={() => setOpen({ kind: 'role', user })}
+          >
             Role
           </Action>
           <Action
@@ -67,11 +85,19 @@ export function Users() {
             kind="quiet"
             isSmall
             aria-label={`Set password of ${user.username}`}
-            onClick={() => (user.username === status?.user ? go({ page: 'password' }) : setOpen({ kind: 'password', user }))}
+            onClick={() =>
+              user.username === status?.user ? go({ page: 'password' }) : setOpen({ kind: 'password', user })
+            }
           >
             Password
           </Action>
-          <Action operation="delete user" kind="quiet" isSmall aria-label={`Delete ${user.username}`} onClick={() => setOpen({ kind: 'delete', user })}>
+          <Action
+            operation="delete user"
+            kind="quiet"
+            isSmall
+            aria-label={`Delete ${user.username}`}
+            onClick={() => setOpen({ kind: 'delete', user })}
+          >
             Delete
           </Action>
         </span>
@@ -96,7 +122,8 @@ export function Users() {
         note={
           <p className="mb-3 text-muted">
             An ADMIN may change everything; a VIEWER only reads. The last ADMIN can be neither deleted nor demoted.
-            {status?.sso.enabled === true && ' Users of single sign-on are not in this list: their groups decide their role.'}
+            {status?.sso.enabled === true &&
+              ' Users of single sign-on are not in this list: their groups decide their role.'}
           </p>
         }
         empty={<Empty title="There is no user." />}
@@ -146,11 +173,22 @@ function NewUser({ onClose }: { readonly onClose: () => void }) {
           required
         />
         <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={text => setRole(roleOf(text))} />
-        <NewPassword value={password} onChange={setPassword} onRepeated={setRepeated} error={problem?.fields.password} />
+        <NewPassword
+          value={password}
+          onChange={setPassword}
+          onRepeated={setRepeated}
+          error={problem?.fields.password}
+        />
         {problem !== null && Object.keys(problem.fields).length === 0 && <ProblemNote problem={problem} />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Action operation="create user" type="submit" kind="primary" isBusy={isBusy} disabled={!isRepeated || username === ''}>
+          <Action
+            operation="create user"
+            type="submit"
+            kind="primary"
+            isBusy={isBusy}
+            disabled={!isRepeated || username === ''}
+          >
             Create user
           </Action>
         </DialogActions>
@@ -180,7 +218,13 @@ function ChangeRole({ user: { username, role: before }, onClose }: OfUser) {
           void submit()
         }}
       >
-        <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={text => setRole(roleOf(text))} error={problem?.fields.role} />
+        <SelectField
+          label="Role"
+          value={role}
+          options={ROLE_OPTIONS}
+          onChange={text => setRole(roleOf(text))}
+          error={problem?.fields.role}
+        />
         <p className="text-muted">This ends the sessions of {username}.</p>
         {problem !== null && <ProblemNote problem={problem} />}
         <DialogActions>
@@ -211,12 +255,23 @@ function SetPassword({ user: { username }, onClose }: OfUser) {
           if (isRepeated) void submit()
         }}
       >
-        <NewPassword value={password} onChange={setPassword} onRepeated={setRepeated} error={problem?.fields.password} />
+        <NewPassword
+          value={password}
+          onChange={setPassword}
+          onRepeated={setRepeated}
+          error={problem?.fields.password}
+        />
         <p className="text-muted">This ends the sessions of {username}.</p>
         {problem !== null && Object.keys(problem.fields).length === 0 && <ProblemNote problem={problem} />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
-          <Action operation="change user" type="submit" kind="primary" isBusy={isBusy} disabled={!isRepeated || password === ''}>
+          <Action
+            operation="change user"
+            type="submit"
+            kind="primary"
+            isBusy={isBusy}
+            disabled={!isRepeated || password === ''}
+          >
             Set password
           </Action>
         </DialogActions>

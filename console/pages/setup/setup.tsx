@@ -54,7 +54,12 @@ export function Setup() {
           hint="At most 128 characters, without a colon."
           required
         />
-        <NewPassword value={password} onChange={setPassword} onRepeated={setRepeated} error={problem?.fields.password} />
+        <NewPassword
+          value={password}
+          onChange={setPassword}
+          onRepeated={setRepeated}
+          error={problem?.fields.password}
+        />
         {problem !== null && Object.keys(problem.fields).length === 0 && <ProblemNote problem={problem} />}
         <div className="mt-4">
           <Button type="submit" kind="primary" isBusy={isBusy} disabled={!isRepeated || password === ''}>

@@ -79,9 +79,7 @@ function Refused({ problem, isLockedOut }: { readonly problem: Problem; readonly
   if (problem.code === 'TOO_MANY_REQUESTS')
     return (
       <p role="alert" className="text-danger">
-        {isLockedOut
-          ? 'Too many attempts failed. Wait before the next one.'
-          : 'You can try again.'}
+        {isLockedOut ? 'Too many attempts failed. Wait before the next one.' : 'You can try again.'}
       </p>
     )
   if (problem.code === 'INVALID_CREDENTIALS')

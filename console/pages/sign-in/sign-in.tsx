@@ -14,8 +14,10 @@ const SSO_ERRORS: Readonly<Record<string, string>> = {
   'sso-unavailable': 'The identity provider does not answer. You can sign in with a password, or try again later.',
   'sso-expired': 'This sign-in took too long, or another tab began a newer one. Try again.',
   'sso-refused': 'The identity provider refused the sign-in, or you cancelled it there.',
-  'sso-invalid': 'The answer of the identity provider is not valid. An administrator finds the reason in the log of the broker.',
-  'sso-no-role': 'Your account is in neither group that may use this console. Ask an administrator of the identity provider.',
+  'sso-invalid':
+    'The answer of the identity provider is not valid. An administrator finds the reason in the log of the broker.',
+  'sso-no-role':
+    'Your account is in neither group that may use this console. Ask an administrator of the identity provider.',
 }
 
 export function SignIn() {
@@ -33,7 +35,9 @@ export function SignIn() {
           {error}
         </p>
       )}
-      {error === undefined && to !== '/' && <p className="my-3 text-muted">Sign in to see the page that you asked for.</p>}
+      {error === undefined && to !== '/' && (
+        <p className="my-3 text-muted">Sign in to see the page that you asked for.</p>
+      )}
       {sso?.enabled === true && (
         <>
           <a

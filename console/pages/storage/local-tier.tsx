@@ -41,14 +41,46 @@ export function LocalTier() {
         </>
       ),
     },
-    { id: 'size', head: 'Size', sort: 'sizeBytes', isNumber: true, cell: row => <Bytes of={row.sizeBytes} why={SILENT} /> },
-    { id: 'entries', head: 'Batches', isNumber: true, isOnPhone: false, cell: row => <Count of={row.entries} why="The store does not count them." /> },
-    { id: 'first', head: 'First offset', isNumber: true, isOnPhone: false, cell: row => <Count of={row.startOffset} why={SILENT} /> },
+    {
+      id: 'size',
+      head: 'Size',
+      sort: 'sizeBytes',
+      isNumber: true,
+      cell: row => <Bytes of={row.sizeBytes} why={SILENT} />,
+    },
+    {
+      id: 'entries',
+      head: 'Batches',
+      isNumber: true,
+      isOnPhone: false,
+      cell: row => <Count of={row.entries} why="The store does not count them." />,
+    },
+    {
+      id: 'first',
+      head: 'First offset',
+      isNumber: true,
+      isOnPhone: false,
+      cell: row => <Count of={row.startOffset} why={SILENT} />,
+    },
     { id: 'end', head: 'End offset', isNumber: true, cell: row => <Count of={row.endOffset} why={SILENT} /> },
     ...(usesMemory
-      ? [{ id: 'memory', head: 'Memory', isNumber: true, isOnPhone: false, cell: (row: StreamUsage) => <Bytes of={row.memoryBytes} /> }]
+      ? [
+          {
+            id: 'memory',
+            head: 'Memory',
+            isNumber: true,
+            isOnPhone: false,
+            cell: (row: StreamUsage) => <Bytes of={row.memoryBytes} />,
+          },
+        ]
       : []),
-    { id: 'leader', head: 'Leader', isNumber: true, isOnPhone: false, cell: row => (row.leaderId < 0 ? 'none' : row.leaderId) },
+    {
+      id: 'leader',
+      head: 'Leader',
+      isNumber: true,
+      isOnPhone: false,
+      cell: row => (row.leaderId < 0 ? 'none' : row.leaderId),
+    },
   ]
   return (
     <Loaded read={read} of="The storage" rows={10}>
@@ -72,13 +104,21 @@ export function LocalTier() {
               isOld={read.isOld}
               empty={
                 search.q === '' ? (
-                  <Empty title="The store holds no records yet.">A partition gets its stream with its first record.</Empty>
+                  <Empty title="The store holds no records yet.">
+                    A partition gets its stream with its first record.
+                  </Empty>
                 ) : (
                   <Empty title={`No topic contains “${search.q}”.`} />
                 )
               }
             />
-            <Pager total={total} offset={offset} limit={LIMIT} of="streams" onPage={to => set({ offset: to }, { isStep: true })} />
+            <Pager
+              total={total}
+              offset={offset}
+              limit={LIMIT}
+              of="streams"
+              onPage={to => set({ offset: to }, { isStep: true })}
+            />
           </Section>
         </>
       )}
@@ -108,12 +148,20 @@ function StoreStats({ store }: { readonly store: StoreState }) {
         <Stat
           label="Free room"
           value={bytes(usableBytes)}
-          note={totalBytes === null ? 'The place has no fixed size.' : `of ${bytes(totalBytes)}, ${percent((usableBytes ?? 0) / totalBytes)} free`}
+          note={
+            totalBytes === null
+              ? 'The place has no fixed size.'
+              : `of ${bytes(totalBytes)}, ${percent((usableBytes ?? 0) / totalBytes)} free`
+          }
         />
         <Stat label="Circuit breaker" value={<Badge tone={tone}>{breaker}</Badge>} note={meaning} />
         {pool !== null && (
           <>
-            <Stat label="Appends that wait" value={<Count of={pool.pending} />} note={`${pool.size} may run at one time`} />
+            <Stat
+              label="Appends that wait"
+              value={<Count of={pool.pending} />}
+              note={`${pool.size} may run at one time`}
+            />
             <Stat
               label="Wait for a connection, p99"
               value={duration(pool.waitMs.p99)}

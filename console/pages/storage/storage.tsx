@@ -1,8 +1,8 @@
 // The page Storage: where the records rest. The first tab is the local tier; the others say what this version lacks
 // until the storage worker and the remote tier are here.
 
-import { STORAGE_TABS } from '../../../src/api/pages.ts'
 import type { Capability } from '../../../src/api/capabilities.ts'
+import { STORAGE_TABS } from '../../../src/api/pages.ts'
 import { PageHead } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'

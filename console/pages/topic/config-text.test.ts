@@ -12,6 +12,7 @@ test('a value is shown with its unit, and exactly', () => {
   assert.equal(showConfig(ms, '604800000'), '7 d')
   assert.equal(exactConfig(ms, '604800000'), '604800000 ms')
   assert.equal(showConfig(bytes, '-1'), 'no limit')
+  assert.equal(exactConfig(bytes, '-1'), '-1')
   assert.equal(showConfig(ms, LONG_MAX), `${LONG_MAX} ms`)
   assert.equal(exactConfig(ms, LONG_MAX), null)
   assert.equal(showConfig(records, LONG_MAX), '9,223,372,036,854,775,807 records')

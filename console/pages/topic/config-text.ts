@@ -31,10 +31,11 @@ export function showConfig({ name, unit }: Named, value: string | null): string 
   return `${/^-?\d+$/.test(value) ? count(BigInt(value)) : value} ${unit}`
 }
 
-/** Returns the exact value with its smallest unit, for a value that is shown in another one; null for others. */
+/** Returns the exact value with its smallest unit, if it is shown in another form; else null. */
 export function exactConfig({ name, unit }: Named, value: string | null): string | null {
   if (value === null || unit === null) return null
-  const exact = `${value} ${unit === 'bytes' ? 'B' : unit}`
+  // A negative value is a word, such as no limit.
+  const exact = value.startsWith('-') ? value : `${value} ${unit === 'bytes' ? 'B' : unit}`
   return showConfig({ name, unit }, value) === exact ? null : exact
 }
 

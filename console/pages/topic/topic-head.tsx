@@ -1,8 +1,16 @@
-// The head of the pages of a topic: its name, its sentence, its verbs, and the ways to its parts.
+// The head of the pages of a topic: its name, its sentence, its verbs, and the ways to its parts. It reads the topic
+// itself. A topic that does not exist has no verbs; the page under the head says so (missing-topic.tsx).
 
-import { TOPIC_TABS } from '../../../src/api/pages.ts'
+import type { TOPIC_TABS } from '../../../src/api/pages.ts'
+import type { TopicDescription } from '../../../src/api/topics.ts'
+import { useRead } from '../../api/queries.ts'
+import { CopyButton } from '../../parts/copy.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { useCapability } from '../../shell/capabilities.ts'
+import { bytes, counted } from '../../text/format.ts'
+import { retentionOf } from './retention.ts'
+import { TopicVerbs } from './topic-verbs.tsx'
 
 export type TopicPart = (typeof TOPIC_TABS)[number] | 'messages'
 
@@ -15,10 +23,18 @@ const LABELS: Readonly<Record<TopicPart, string>> = {
 }
 
 export function TopicHead({ topic, current }: { readonly topic: string; readonly current: TopicPart }) {
+  const { data, problem } = useRead('describe topic', { params: { topic } })
   const params = { topic }
   return (
     <>
-      <PageHead title={topic} documentTitle={`${topic} · ${LABELS[current]}`} />
+      <PageHead
+        title={topic}
+        documentTitle={`${topic} · ${LABELS[current]}`}
+        beside={<CopyButton value={topic} of="topic name" />}
+        actions={data !== undefined && problem?.status !== 404 && <TopicVerbs topic={data} />}
+      >
+        {data === undefined ? '\u00a0' : <Sentence topic={data} />}
+      </PageHead>
       <Tabs
         of={topic}
         tabs={(Object.keys(LABELS) as TopicPart[]).map(part => ({
@@ -30,4 +46,17 @@ export function TopicHead({ topic, current }: { readonly topic: string; readonly
       />
     </>
   )
+}
+
+function Sentence({ topic }: { readonly topic: TopicDescription }) {
+  const tier = useCapability('remote-tier')
+  const isTiered = tier?.state === 'on' && topic.configs['remote.storage.enable'] === 'true'
+  const { partitions, records, sizeBytes } = topic
+  const parts = [
+    counted(partitions, 'partition'),
+    ...(records === null ? [] : [counted(records, 'record')]),
+    ...(sizeBytes === null ? [] : [bytes(sizeBytes)]),
+    retentionOf(topic, isTiered),
+  ]
+  return <span className="tabular-nums">{parts.join(' · ')}</span>
 }

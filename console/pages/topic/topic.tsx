@@ -1,7 +1,43 @@
-// The page Topic.
+// The page Topic: one topic with its traffic, partitions, configuration and access. Its messages are a page of their own.
 
-import { PageHead } from '../../parts/page.tsx'
+import { useState } from 'react'
+import { useRead } from '../../api/queries.ts'
+import { Loaded } from '../../parts/states.tsx'
+import { useHere } from '../../shell/address.tsx'
+import { type Edits, NO_EDITS } from './config-edits.ts'
+import { isMissingTopic, MissingTopic } from './missing-topic.tsx'
+import { TopicAccess } from './topic-access.tsx'
+import { TopicConfiguration } from './topic-configuration.tsx'
+import { TopicHead } from './topic-head.tsx'
+import { TopicOverview } from './topic-overview.tsx'
+import { TopicPartitions } from './topic-partitions.tsx'
 
 export function Topic() {
-  return <PageHead title="Topic" />
+  const { params } = useHere('topic')
+  return <TopicOf key={params.topic} topic={params.topic} />
+}
+
+function TopicOf({ topic }: { readonly topic: string }) {
+  const { tab } = useHere('topic').search
+  const read = useRead('describe topic', { params: { topic } })
+  // A look at another tab keeps the draft.
+  const [edits, setEdits] = useState<Edits>(NO_EDITS)
+  if (isMissingTopic(read.problem)) return <MissingTopic topic={topic} />
+  return (
+    <>
+      <TopicHead topic={topic} current={tab} />
+      {tab === 'overview' && (
+        <Loaded read={read} of="The topic">
+          {found => <TopicOverview topic={found} />}
+        </Loaded>
+      )}
+      {tab === 'partitions' && (
+        <Loaded read={read} of="The partitions">
+          {found => <TopicPartitions topic={found} />}
+        </Loaded>
+      )}
+      {tab === 'configuration' && <TopicConfiguration topic={topic} edits={edits} onEdits={setEdits} />}
+      {tab === 'access' && <TopicAccess topic={topic} />}
+    </>
+  )
 }

@@ -3,8 +3,8 @@
 import type { ReactNode } from 'react'
 import type { ShownConfig } from '../../../src/api/topics.ts'
 import { Field } from '../../parts/field.tsx'
-import { exactConfig, inheritance, readConfig, showConfig } from '../topic/config-text.ts'
 import { ConfigInput } from '../topic/config-input.tsx'
+import { exactConfig, inheritance, readConfig, showConfig } from '../topic/config-text.ts'
 
 interface ConfigFieldProps {
   readonly label: string

@@ -206,7 +206,8 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
         )}
         {Object.keys(fields).length > 0 && (
           <p className="text-danger">
-            {counted(Object.keys(fields).length, 'field needs', 'fields need')} another value: {Object.keys(fields).join(', ')}.
+            {counted(Object.keys(fields).length, 'field needs', 'fields need')} another value:{' '}
+            {Object.keys(fields).join(', ')}.
           </p>
         )}
       </div>

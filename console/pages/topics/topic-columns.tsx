@@ -91,7 +91,10 @@ export function topicColumns({ newestMs, why, tier }: Shown): readonly Column<To
       cell: ({ name, rates }) => (
         <div className="h-5 w-24">
           {rates !== undefined && rates.samples.length > 0 && (
-            <Spark values={lastHour(rates.samples, newestMs)} label={`Records in per second of ${name}, the last hour`} />
+            <Spark
+              values={lastHour(rates.samples, newestMs)}
+              label={`Records in per second of ${name}, the last hour`}
+            />
           )}
         </div>
       ),
@@ -131,7 +134,13 @@ function Quiet({ of, children }: { readonly of: number | null | undefined; reado
   return of === 0 || of === null ? <span className="text-muted">{children}</span> : children
 }
 
-function Remote({ summary, tier }: { readonly summary: NonNullable<TopicRow['summary']>; readonly tier: Capability | undefined }) {
+function Remote({
+  summary,
+  tier,
+}: {
+  readonly summary: NonNullable<TopicRow['summary']>
+  readonly tier: Capability | undefined
+}) {
   const isOn = tier?.state === 'on' && summary.configs?.['remote.storage.enable'] === 'true'
   return (
     <span className={isOn ? '' : 'text-muted'} title={tier?.because ?? undefined}>

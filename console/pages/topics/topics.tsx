@@ -4,8 +4,8 @@ import { Plus } from 'lucide-react'
 import { lazy, Suspense } from 'react'
 import { Action, Button } from '../../parts/button.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
-import { FilterField } from '../../parts/filter-field.tsx'
 import { SwitchField } from '../../parts/field.tsx'
+import { FilterField } from '../../parts/filter-field.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Recipes } from '../../parts/recipes.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -16,7 +16,9 @@ import { counted } from '../../text/format.ts'
 import { topicColumns } from './topic-columns.tsx'
 import { TOPICS_AT_ONCE, useTopicRows } from './topic-rows.ts'
 
-const CreateTopic = lazy(() => import('./create-topic.tsx').then(({ CreateTopic: component }) => ({ default: component })))
+const CreateTopic = lazy(() =>
+  import('./create-topic.tsx').then(({ CreateTopic: component }) => ({ default: component })),
+)
 
 const NAME = 'Topics'
 
@@ -34,7 +36,12 @@ export function Topics() {
       <PageHead
         title="Topics"
         actions={
-          <Action operation="create topic" kind="primary" icon={Plus} onClick={() => set({ create: true }, { isStep: true })}>
+          <Action
+            operation="create topic"
+            kind="primary"
+            icon={Plus}
+            onClick={() => set({ create: true }, { isStep: true })}
+          >
             Create topic
           </Action>
         }
@@ -71,7 +78,15 @@ export function Topics() {
           </Button>
         </div>
       )}
-      <Loaded read={first.data === undefined && rows.length > 0 && first.problem === null ? { ...first, data: { total: 0 } } : first} of="The topics" rows={20}>
+      <Loaded
+        read={
+          first.data === undefined && rows.length > 0 && first.problem === null
+            ? { ...first, data: { total: 0 } }
+            : first
+        }
+        of="The topics"
+        rows={20}
+      >
         {() => (
           <>
             <DataTable
@@ -101,11 +116,7 @@ export function Topics() {
       </Loaded>
       {mayCreate && search.create && (
         <Suspense>
-          <CreateTopic
-            key={search.like}
-            like={search.like}
-            onClose={() => set({ create: false, like: '' })}
-          />
+          <CreateTopic key={search.like} like={search.like} onClose={() => set({ create: false, like: '' })} />
         </Suspense>
       )}
     </>
@@ -136,15 +147,20 @@ function NoTopics() {
       title="No topics yet"
       action={
         <>
-          <Action operation="create topic" kind="primary" icon={Plus} onClick={() => set({ create: true }, { isStep: true })}>
+          <Action
+            operation="create topic"
+            kind="primary"
+            icon={Plus}
+            onClick={() => set({ create: true }, { isStep: true })}
+          >
             Create topic
           </Action>
           <Recipes task={{ do: 'create-topic', topic: 'my-topic', partitions: 3 }} tools={['ketch', "Kafka's tools"]} />
         </>
       }
     >
-      A topic is a named log of records, in one or more partitions. Create one here or with a command; a producer may also
-      create one by writing to it, if a topic pattern allows that.
+      A topic is a named log of records, in one or more partitions. Create one here or with a command; a producer may
+      also create one by writing to it, if a topic pattern allows that.
     </Empty>
   )
 }

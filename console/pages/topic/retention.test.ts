@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { retentionOf } from './retention.ts'
+
+test('a topic says how long it keeps its records, and where', () => {
+  const week = { cleanupPolicy: 'delete', retentionMs: '604800000', retentionBytes: '-1' }
+  assert.equal(retentionOf(week, false), 'keeps 7 d in the local tier')
+  assert.equal(retentionOf(week, true), 'keeps 7 d in the local tier and in Iceberg')
+  assert.equal(
+    retentionOf({ ...week, retentionBytes: '1073741824' }, false),
+    'keeps 7 d in the local tier, and 1 GiB of each partition at most',
+  )
+  const bySize = { ...week, retentionMs: '-1', retentionBytes: '1073741824' }
+  assert.equal(retentionOf(bySize, false), 'keeps 1 GiB of each partition in the local tier')
+  assert.equal(retentionOf({ ...week, retentionMs: '-1' }, false), 'keeps all records in the local tier')
+  assert.equal(
+    retentionOf({ ...week, cleanupPolicy: 'compact' }, false),
+    'keeps the last record of each key in the local tier',
+  )
+})
