@@ -15,7 +15,7 @@ export interface Opener {
   readonly button: Locator
 }
 
-/** Returns the controls that are seen and may open a dialog, the first of each kind. */
+/** Returns the controls that are seen and may open a dialog. */
 export async function openersOf(page: Page): Promise<readonly Opener[]> {
   const found = await page.evaluate<readonly (readonly [kind: string, index: number])[]>(`
     [...document.querySelectorAll(${JSON.stringify(OPENERS)})].flatMap((button, index) => {
@@ -23,8 +23,7 @@ export async function openersOf(page: Page): Promise<readonly Opener[]> {
       const operation = button.closest('[data-operation]')?.dataset.operation ?? ''
       return [[operation + ': ' + button.innerText.trim(), index]]
     })`)
-  const first = new Map(found.toReversed())
-  return [...first].map(([kind, index]) => ({ kind, button: page.locator(OPENERS).nth(index) })).toReversed()
+  return found.map(([kind, index]) => ({ kind, button: page.locator(OPENERS).nth(index) }))
 }
 
 /** Presses the control. Resolves with the dialog; null if the control opens none. */
@@ -66,7 +65,7 @@ export async function closeWithManners(page: Page, dialog: Locator, opener: Loca
     await page.reload()
     return wrong
   }
-  if (opener !== null && !(await opener.evaluate('element => element === document.activeElement')))
+  if (opener !== null && !(await opener.evaluate(element => element.matches(':focus'))))
     wrong.push(`the focus does not return, and is at ${await page.evaluate('document.activeElement.outerHTML.slice(0, 120)')}`)
   return wrong
 }

@@ -61,7 +61,7 @@ function stop<Id extends PageId>(
 const isOpen = (id: PageId) => 'isOpen' in pages[id]
 
 /** Every page with its tabs. */
-const fromTable: readonly Stop[] = (Object.keys(pages) as PageId[])
+export const pageStops: readonly Stop[] = (Object.keys(pages) as PageId[])
   .filter(id => !isOpen(id))
   .flatMap(id => {
     const tabs: readonly string[] | undefined = TABS[id as WithTabs]
@@ -94,7 +94,7 @@ const views: readonly Stop[] = [
 ]
 
 /** Every stop for a user with a session. */
-export const stops: readonly Stop[] = [...fromTable, ...views]
+export const stops: readonly Stop[] = [...pageStops, ...views]
 
 /** The pages that need no session. */
 export const openPages = (Object.keys(pages) as PageId[]).filter(isOpen)

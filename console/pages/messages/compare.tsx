@@ -29,7 +29,12 @@ export function Compare({ topic, search, record, pinned }: CompareProps) {
     <>
       <p className="mb-2 text-muted">
         <span className="text-danger">−</span> the pinned record,{' '}
-        <PageLink page="messages" params={{ topic }} search={{ ...search, at: placeText(pinned) }}>
+        <PageLink
+          page="messages"
+          params={{ topic }}
+          search={{ ...search, at: placeText(pinned) }}
+          className="text-accent underline underline-offset-2"
+        >
           partition {pinned.partition} · offset {count(pinned.offset)}
         </PageLink>
         ; <span className="text-ok">+</span> this one.
