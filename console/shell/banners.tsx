@@ -2,9 +2,11 @@
 
 import { TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { Button } from '../parts/button.tsx'
 import { Time } from '../parts/time.tsx'
 import { PageLink } from './address.tsx'
 import { useConnection } from './connection.ts'
+import { useNewerBuild } from './newer-build.ts'
 import { useSession } from './session.tsx'
 
 function Banner({
@@ -49,9 +51,18 @@ export function AwayBanner() {
 
 export function Banners() {
   const { status } = useSession()
+  const isNewer = useNewerBuild()
   return (
     <>
       <AwayBanner />
+      {isNewer && (
+        <Banner tone="warn" name="newer-build">
+          <span className="mr-3">The broker serves a newer console than this page.</span>
+          <Button isSmall onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </Banner>
+      )}
       {status?.securityEnabled === false && (
         <Banner tone="warn" name="open-access">
           Open access: everybody who can reach this address is an administrator.

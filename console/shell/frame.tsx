@@ -39,16 +39,13 @@ function Bars() {
   const close = () => open(null)
   return (
     <div className="flex min-h-dvh flex-col">
-      <a
-        href="#content"
+      <button
+        type="button"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-40 focus:rounded-control focus:bg-surface focus:p-3"
-        onClick={event => {
-          event.preventDefault()
-          document.querySelector<HTMLElement>('main h1')?.focus()
-        }}
+        onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}
       >
         Go to the content
-      </a>
+      </button>
       <header className="sticky top-0 z-20 flex min-h-12 items-center border-b border-line bg-surface px-1 sm:gap-2 sm:px-4">
         <div className="md:hidden">
           <Button kind="quiet" icon={Menu} onClick={() => open('navigation')}>

@@ -26,7 +26,7 @@ export function Gate() {
   const isOpenPage = shown !== undefined && (pages[shown] as Page).isOpen === true
 
   let wanted: PageId | null = null
-  if (status !== undefined && status.securityEnabled) {
+  if (status?.securityEnabled) {
     if (status.setupRequired) wanted = 'setup'
     else if (status.user === undefined && !isExpired) wanted = 'signIn'
     else if (mustChangePassword) wanted = 'password'

@@ -31,7 +31,6 @@ export function Navigation({ path, onLeave }: { readonly path: string; readonly 
           const Icon = ICONS[id]
           if (label === null) return null
           return (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the link inside has the keys, and its press bubbles here
             // biome-ignore lint/a11y/noNoninteractiveElementInteractions: the link inside is the control
             <li key={id} onClick={onLeave}>
               <PageLink

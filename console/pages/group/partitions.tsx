@@ -9,7 +9,7 @@ import { SelectField } from '../../parts/field.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
 import { count, counted } from '../../text/format.ts'
-import { hasRecordAtCommit, isUnassigned, lossSentence, type Position } from './position-notes.ts'
+import { hasRecordAtCommit, isBeyondEnd, isUnassigned, lossSentence, type Position } from './position-notes.ts'
 
 const LIMIT = 200
 
@@ -149,6 +149,14 @@ function Flags({ position, group }: { readonly position: Position; readonly grou
       {loss !== null && (
         <Badge tone="danger" title={loss}>
           Overtaken by retention
+        </Badge>
+      )}
+      {isBeyondEnd(position) && (
+        <Badge
+          tone="warn"
+          title={`The log ends at offset ${position.endOffset}. A consumer that asks for the committed offset begins where its own auto.offset.reset says.`}
+        >
+          Beyond the end
         </Badge>
       )}
       {isUnassigned(position, group) && (

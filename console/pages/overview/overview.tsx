@@ -50,7 +50,14 @@ export function Overview() {
         <StatusLine health={health} />
       </PageHead>
       {isFirst ? (
-        <FirstMinute topic={topics.own} onLeave={() => setFirstMinute(false)} />
+        <FirstMinute
+          topic={topics.own}
+          onLeave={() => {
+            setFirstMinute(false)
+            // The button that had the focus is gone.
+            document.querySelector<HTMLElement>('main h1')?.focus()
+          }}
+        />
       ) : topics.read.isFirst ? (
         <Skeleton rows={12} />
       ) : (
