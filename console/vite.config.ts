@@ -8,6 +8,9 @@ import { servedFiles } from './served-files.ts'
 /** The broker that `npm run dev` asks. */
 const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
 
+/** The commands for terminals, and their parts. */
+const COMMANDS = /(commands|client-properties|command-access|recipes|shell)\.tsx?$/
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
@@ -29,8 +32,9 @@ export default defineConfig({
             {
               name: 'shared',
               minShareCount: 3,
-              test: id => !/(commands|client-properties|command-access|recipes|shell)\.tsx?$/.test(id),
+              test: id => !COMMANDS.test(id),
             },
+            { name: 'commands', minShareCount: 2, test: COMMANDS },
           ],
         },
       },

@@ -58,10 +58,9 @@ function Bars() {
         >
           Ketch
         </PageLink>
-        <Button kind="quiet" icon={Search} aria-label="Go to, or do: Ctrl K" onClick={() => open('palette')}>
-          <span className="text-muted max-lg:sr-only" aria-hidden>
-            Ctrl K
-          </span>
+        <Button kind="quiet" icon={Search} onClick={() => open('palette')}>
+          <span className="sr-only">Go to, or do: </span>
+          <span className="text-muted max-lg:sr-only">Ctrl K</span>
         </Button>
         <RefreshControl />
         <AccountButton />
