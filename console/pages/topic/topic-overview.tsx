@@ -8,6 +8,7 @@ import { useRead } from '../../api/queries.ts'
 import { Count } from '../../parts/amount.tsx'
 import { buttonClass } from '../../parts/button.tsx'
 import { Section } from '../../parts/page.tsx'
+import { SilentBrokers } from '../../parts/silent-brokers.tsx'
 import { Stat, Stats } from '../../parts/stat.tsx'
 import { Empty, Loaded, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -34,15 +35,7 @@ export function TopicOverview({ topic }: { readonly topic: TopicDescription }) {
       <Loaded read={metrics} of="The traffic" rows={10}>
         {({ topics: [rates], unavailableBrokers }) => (
           <>
-            {unavailableBrokers.length > 0 && (
-              <div role="status" className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
-                {unavailableBrokers.map(({ brokerId, reason }) => (
-                  <p key={brokerId}>
-                    The traffic of broker {brokerId} is missing: {reason}
-                  </p>
-                ))}
-              </div>
-            )}
+            <SilentBrokers brokers={unavailableBrokers} of="traffic" />
             <Numbers topic={topic} rates={rates} />
             <Latencies rates={rates} />
             <Charts topic={topic} rates={rates} />
