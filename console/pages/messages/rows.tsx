@@ -7,6 +7,7 @@ import { type Column, ColumnChoice, DataTable } from '../../parts/data-table.tsx
 import { DecodeBadge, PayloadPreview } from '../../parts/payload.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
 import { hrefOf } from '../../shell/address.tsx'
+import { nowMs } from '../../shell/clock.ts'
 import { count } from '../../text/format.ts'
 import { zoneLabel } from '../../text/zone.ts'
 import { type MessageSearch, placeText } from './selection.ts'
@@ -81,7 +82,7 @@ function wideColumns(link: LinkTo, isCompacted: boolean, zone: string): RecordCo
     {
       id: 'time',
       head: 'Time',
-      unit: zoneLabel(zone, Date.now()),
+      unit: zoneLabel(zone, nowMs()),
       cell: ({ timestamp }) => <MemoTime ms={timestamp} />,
     },
     { id: 'key', head: 'Key', cell: ({ key }) => <KeyCell value={key} /> },

@@ -1,4 +1,4 @@
-// Between the address of the page Messages and the requests for it: which records the address selects, and what it lacks
+// Between the address of the page Messages and its requests: which records the address selects, and what it lacks
 // before the broker can be asked. The address holds every filter, so that a copied one shows the same records.
 
 import { PAGE_SIZES, type SearchOf } from '../../../src/api/pages.ts'
@@ -14,10 +14,10 @@ export type MessageQuery = Asked<'browse messages'>['query'] & { readonly limit:
 /** The start position in the words of the address. The empty word is the end at which the order begins. */
 type StartWord = MessageSearch['from']
 
-/** What the address must also have before the broker is asked. */
+/** The parameter that the address lacks: the broker is not asked before. */
 export type Missing = 'partition' | 'offset' | 'timestamp'
 
-/** What to do about it. */
+/** The sentences that ask for it. */
 export const MISSING: Readonly<Record<Missing, string>> = {
   partition: 'Choose a partition. An offset is a position in one partition.',
   offset: 'Enter the offset of the first record.',
@@ -114,7 +114,7 @@ export function placeText({ partition, offset }: Place): string {
   return `${partition}-${offset}`
 }
 
-/** Reads a place of the address; null if it is none. */
+/** Reads a place of the address; null if the text is no place. */
 export function placeOf(text: string): Place | null {
   const found = /^(\d{1,10})-(\d{1,16})$/.exec(text)
   if (found === null) return null
