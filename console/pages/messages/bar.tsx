@@ -29,7 +29,7 @@ export function Bar(props: FilterProps) {
   return (
     <section aria-label="Filters" className="mb-3 rounded-card border border-line bg-surface px-4">
       <div className="flex flex-wrap items-start gap-x-4 max-sm:gap-x-2">
-        <div className="min-w-40 grow basis-80">
+        <div className="min-w-40 grow basis-40">
           <SearchText value={search.contains} onChange={contains => onChange({ contains })} />
         </div>
         <div className="flex gap-x-4 max-sm:hidden">
