@@ -1,5 +1,5 @@
-// The filter of a list. What is typed reaches the address after a short rest, so that each letter does not ask the
-// broker; `/` focuses it. A list that must follow each letter at once hears of it before the address does.
+// The filter of a list. The typed text reaches the address after a short rest, so that each letter does not ask the
+// broker. A list that must follow each letter hears of it at once. The key `/` focuses the field.
 
 import { Search } from 'lucide-react'
 import { useEffect, useId, useRef, useState } from 'react'
@@ -24,7 +24,7 @@ export function FilterField({ label, value, onChange, onTyped }: FilterFieldProp
   const id = useId()
   const [typed, setTyped] = useState(value)
   const sent = useRef(value)
-  /** What was sent and has not come back in the address. */
+  /** The texts on their way into the address, the oldest first. */
   const expected = useRef<readonly string[]>([])
   const hear = useRef({ onChange, onTyped })
   hear.current = { onChange, onTyped }

@@ -21,6 +21,11 @@ export function lossSentence(position: Pick<Position, 'committedOffset' | 'start
   return `The log begins at offset ${position.startOffset}: ${counted(lost, 'record')} after the committed offset ${lost === 1 ? 'is' : 'are'} gone.`
 }
 
+/** Returns whether the group has committed an offset that the log has not reached. */
+export function isBeyondEnd({ committedOffset, endOffset }: Pick<Position, 'committedOffset' | 'endOffset'>): boolean {
+  return committedOffset !== null && endOffset !== null && committedOffset > endOffset
+}
+
 /** Returns whether no member reads the partition although the group has members that have shared out the partitions. */
 export function isUnassigned(position: Pick<Position, 'memberId'>, group: Pick<DescribedGroup, 'state'>): boolean {
   return group.state === 'Stable' && position.memberId === null

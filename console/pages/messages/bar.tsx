@@ -1,13 +1,13 @@
 // The filters of the page Messages. Each change is in the address at once. A phone has them in a dialog.
 
 import { Radio, SlidersHorizontal } from 'lucide-react'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useId, useRef, useState } from 'react'
 import type { Capability } from '../../../src/api/capabilities.ts'
 import { PAGE_SIZES } from '../../../src/api/pages.ts'
 import type { Decoding } from '../../../src/api/words.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { SelectField, TextField } from '../../parts/field.tsx'
+import { CONTROL, Field, SelectField, TextField } from '../../parts/field.tsx'
 import { TimeField, useZone } from '../../parts/time.tsx'
 import { instant, readInstant } from '../../text/zone.ts'
 import { GroupStart } from './group-start.tsx'
@@ -46,7 +46,10 @@ export function Bar(props: BarProps) {
         <div className="min-w-40 grow basis-80">
           <SearchText value={search.contains} onChange={contains => onChange({ contains })} />
         </div>
-        <div className="my-3 flex gap-2 pt-6 max-sm:mt-0 max-sm:pt-0">
+        <div className="flex gap-x-4 max-sm:hidden">
+          <Decodings {...props} />
+        </div>
+        <div className="my-3 flex gap-2 pt-6 max-sm:mt-0 max-sm:grow max-sm:justify-end max-sm:pt-0">
           <div className="sm:hidden">
             <Button icon={SlidersHorizontal} aria-haspopup="dialog" onClick={() => setOpen(true)}>
               Filters{count > 0 && ` (${count})`}
@@ -63,12 +66,13 @@ export function Bar(props: BarProps) {
           </Button>
         </div>
       </div>
-      <div className="max-sm:hidden">
+      <div className="-mt-2 max-sm:hidden">
         <Filters {...props} />
       </div>
       {isOpen && (
         <Dialog title="Filters" onClose={() => setOpen(false)}>
           <Filters {...props} />
+          <Decodings {...props} />
         </Dialog>
       )}
       {missing !== null && (
@@ -122,11 +126,12 @@ function useDraft(value: string): readonly [string, (typed: string) => void] {
 }
 
 function Filters(props: BarProps) {
-  const { search, order, partitions, missing, registry, onChange } = props
+  const { search, order, partitions, missing, onChange } = props
   const isLive = search.live
+  const noteId = useId()
   return (
     <div className="flex flex-wrap items-start gap-x-4">
-      <div className="w-28 max-sm:w-full">
+      <div className="w-24 max-sm:w-full">
         <SelectField
           label="Partition"
           value={search.partition === null ? '' : String(search.partition)}
@@ -140,18 +145,28 @@ function Filters(props: BarProps) {
       </div>
       {!isLive && <Start {...props} />}
       {!isLive && (
-        <div className="w-60 max-sm:w-full">
-          <SelectField
-            label="Order"
-            value={order}
-            hint={<span className="text-dense">{ORDER_NOTE}</span>}
-            options={Object.entries(ORDER_LABELS)}
-            onChange={text => onChange({ order: text as ReadingOrder })}
-          />
+        <div className="w-36 max-sm:w-full">
+          <Field label="Order">
+            {attributes => (
+              <select
+                {...attributes}
+                aria-describedby={noteId}
+                value={order}
+                onChange={event => onChange({ order: event.target.value as ReadingOrder })}
+                className={CONTROL}
+              >
+                {Object.entries(ORDER_LABELS).map(([word, label]) => (
+                  <option key={word} value={word}>
+                    {label}
+                  </option>
+                ))}
+              </select>
+            )}
+          </Field>
         </div>
       )}
       {!isLive && (
-        <div className="w-24 max-sm:w-full">
+        <div className="w-20 max-sm:w-full">
           <SelectField
             label="Page size"
             value={search.limit}
@@ -160,12 +175,25 @@ function Filters(props: BarProps) {
           />
         </div>
       )}
+      {!isLive && (
+        <p id={noteId} className="mb-3 basis-full text-dense text-muted">
+          {ORDER_NOTE}
+        </p>
+      )}
+    </div>
+  )
+}
+
+function Decodings({ search, registry, onChange }: BarProps) {
+  const because = registry !== undefined && registry.state !== 'on' ? (registry.because ?? undefined) : undefined
+  return (
+    <>
       <div className="w-40 max-sm:w-full">
         <SelectField
           label="Decode as"
           value={search.decode}
           options={Object.entries(DECODING_LABELS)}
-          hint={search.decode === 'registry' && registry?.state !== 'on' ? (registry?.because ?? undefined) : undefined}
+          hint={search.decode === 'registry' ? because : undefined}
           onChange={text => onChange({ decode: text as Decoding })}
         />
       </div>
@@ -174,13 +202,11 @@ function Filters(props: BarProps) {
           label="Decode key as"
           value={search.keyDecode}
           options={[['', 'The same'], ...Object.entries(DECODING_LABELS)]}
-          hint={
-            search.keyDecode === 'registry' && registry?.state !== 'on' ? (registry?.because ?? undefined) : undefined
-          }
+          hint={search.keyDecode === 'registry' ? because : undefined}
           onChange={text => onChange({ keyDecode: text as MessageSearch['keyDecode'] })}
         />
       </div>
-    </div>
+    </>
   )
 }
 
@@ -218,7 +244,7 @@ function Start({ topic, search, order, missing, onChange }: BarProps) {
   }
   return (
     <>
-      <div className="w-44 max-sm:w-full">
+      <div className="w-40 max-sm:w-full">
         <SelectField
           label="From"
           value={start === edge ? '' : start}

@@ -2,11 +2,12 @@
 // is full, the log ends or the user stops it; what it found is shown meanwhile.
 
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useRef } from 'react'
 import type { MessagePage } from '../../../src/api/messages.ts'
-import { ask, pause } from '../../api/client.ts'
+import { ask } from '../../api/client.ts'
 import { asProblem, Problem } from '../../api/problem.ts'
 import type { Read } from '../../api/queries.ts'
+import { useSettled } from '../../parts/settled.ts'
 import type { MessageQuery } from './selection.ts'
 
 /** The time in ms after which a changed filter is asked for. */
@@ -35,7 +36,7 @@ export interface Browsing {
 /** Reads the page of a query; nothing while it is null. */
 export function useBrowse(topic: string, query: MessageQuery | null): Browsing {
   const client = useQueryClient()
-  const settled = useSettled(query)
+  const settled = useSettledQuery(query)
   const stopping = useRef<AbortController | null>(null)
   const key = ['browse messages', { params: { topic }, query: settled }]
   const result = useQuery({
@@ -129,21 +130,11 @@ function joined(found: Browsed, { isPartial: _, ...page }: MessagePage, tookMs: 
   }
 }
 
-/** Returns the query once it has not changed for a while. Another page of the same query, and the first one, wait for nothing. */
-function useSettled(query: MessageQuery | null): MessageQuery | null {
-  const filters = JSON.stringify(query === null ? null : { ...query, cursor: '' })
-  const [settled, setSettled] = useState(filters)
-  useEffect(() => {
-    const changed = new AbortController()
-    pause(SETTLE_MS, changed.signal).then(
-      () => setSettled(filters),
-      () => {
-        // The filters changed again.
-      },
-    )
-    return () => changed.abort()
-  }, [filters])
+/** Returns the query once its filters have rested. Another page of the same query waits for nothing. */
+function useSettledQuery(query: MessageQuery | null): MessageQuery | null {
+  const filters = query === null ? '' : JSON.stringify({ ...query, cursor: '' })
+  const isSettled = useSettled(filters, SETTLE_MS) === filters
   const last = useRef(query)
-  if (filters === settled || last.current === null || query === null) last.current = query
+  if (isSettled || query === null) last.current = query
   return last.current
 }

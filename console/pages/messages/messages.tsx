@@ -15,7 +15,7 @@ import { Nothing } from './nothing.tsx'
 import { useOpenRecord } from './open-record.ts'
 import { PageLinks } from './page-links.tsx'
 import { RecordPanel } from './record.tsx'
-import { Rows } from './rows.tsx'
+import { Rows, useRecordColumns } from './rows.tsx'
 import { type MessageSearch, placeOf, placeText, requestOf, startOf } from './selection.ts'
 import { StatusLine } from './status-line.tsx'
 
@@ -66,11 +66,13 @@ export function Messages() {
     onPage: goToPage,
     onOpen: (at, isStep) => set({ at, ...(at === '' || isStep ? { view: 'value' } : {}) }, { isStep }),
   })
+  const columns = useRecordColumns(topic, search, isCompacted, open.show)
 
   return (
     <>
-      <TopicHead topic={topic} current="messages" />
+      {/* Where the record is the page, it has the room of the head too. */}
       <div className={place === null ? '' : 'max-lg:hidden'}>
+        <TopicHead topic={topic} current="messages" />
         <Bar
           topic={topic}
           search={search}
@@ -83,7 +85,7 @@ export function Messages() {
         {!isDecodable ? (
           registry !== undefined && <Empty title="Schema registry">{registry.because}</Empty>
         ) : search.live ? (
-          <Live topic={topic} search={search} isCompacted={isCompacted} onOpen={open.show} />
+          <Live topic={topic} search={search} columns={columns} onOpen={open.show} />
         ) : missing !== null ? (
           <Empty title="Where to start?">{MISSING[missing]}</Empty>
         ) : (
@@ -94,6 +96,7 @@ export function Messages() {
                 search={search}
                 query={request.query}
                 browsing={browsing}
+                columns={columns}
                 onContinue={goToPage}
               />
               <Loaded read={withOwnSentence(browsing.read)} of="The records" rows={12}>
@@ -106,10 +109,9 @@ export function Messages() {
                     <>
                       {page.messages.length > 0 && (
                         <Rows
-                          topic={topic}
-                          search={search}
+                          columns={columns}
                           records={page.messages}
-                          isCompacted={isCompacted}
+                          at={search.at}
                           isOld={isOld}
                           onOpen={open.show}
                         />

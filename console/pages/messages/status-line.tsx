@@ -9,6 +9,7 @@ import { CopyButton } from '../../parts/copy.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { bytes, count, counted, duration } from '../../text/format.ts'
 import type { Browsed, Browsing } from './browse.ts'
+import { RecordColumnChoice, type RecordColumns } from './rows.tsx'
 import { decodingOf, exportAddress, type MessageQuery, type MessageSearch } from './selection.ts'
 
 interface StatusLineProps {
@@ -16,11 +17,12 @@ interface StatusLineProps {
   readonly search: MessageSearch
   readonly query: MessageQuery
   readonly browsing: Browsing
+  readonly columns: RecordColumns
   /** Goes on with a search that was stopped. */
   readonly onContinue: (cursor: string) => void
 }
 
-export function StatusLine({ topic, search, query, browsing, onContinue }: StatusLineProps) {
+export function StatusLine({ topic, search, query, browsing, columns, onContinue }: StatusLineProps) {
   const { read, isRunning, stop } = browsing
   const { data } = read
   const isSearch = query.contains !== ''
@@ -56,6 +58,7 @@ export function StatusLine({ topic, search, query, browsing, onContinue }: Statu
             label="Copy page"
           />
           <Export topic={topic} query={query} />
+          <RecordColumnChoice columns={columns} />
         </div>
       )}
       {data?.broken != null && (

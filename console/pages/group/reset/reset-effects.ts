@@ -77,7 +77,7 @@ export function totalsSentence(rows: readonly Row[]): string {
 
 /** Returns what happens in one partition. */
 export function effectOf({ committedOffset, startOffset, endOffset, newOffset }: Row): string {
-  if (newOffset === null) return 'consumers start where their own auto.offset.reset says'
+  if (newOffset === null) return 'the consumer decides'
   if (committedOffset === null) return 'the first offset of the group here'
   if (newOffset === committedOffset) return 'stays'
   if (startOffset === null || endOffset === null) return 'the ends of the log are not known'

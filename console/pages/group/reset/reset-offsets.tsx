@@ -94,7 +94,9 @@ export function ResetOffsets({ group, onClose }: ResetOffsetsProps) {
   // The button that led to a step is gone: the focus goes to what it led to.
   const content = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    if (step !== FIRST) content.current?.focus()
+    if (step === FIRST) return
+    content.current?.focus({ preventScroll: true })
+    content.current?.closest('dialog')?.scrollTo(0, 0)
   }, [step])
 
   const current = { scope: 0, preview: 1, confirm: 2, done: 3 }[step.at]

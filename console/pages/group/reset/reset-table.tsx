@@ -20,12 +20,12 @@ interface ResetTableProps {
 
 export function ResetTable({ rows, changes = new Map(), readBack = null }: ResetTableProps) {
   const [offset, setOffset] = useState(0)
-  const columns: Column<Row>[] = [
+  const all: (Column<Row> & { readonly isPreviewed?: true })[] = [
     {
       id: 'topic',
       head: 'Topic',
       cell: row => (
-        <div className="min-w-28">
+        <div className="min-w-20 sm:min-w-28">
           {row.topic}
           <span className="text-muted sm:hidden"> · {row.partition}</span>
           {changes.has(keyOf(row)) && (
@@ -57,6 +57,7 @@ export function ResetTable({ rows, changes = new Map(), readBack = null }: Reset
     },
     {
       id: 'lag',
+      isPreviewed: true,
       head: 'Lag',
       isNumber: true,
       isOnPhone: false,
@@ -64,6 +65,7 @@ export function ResetTable({ rows, changes = new Map(), readBack = null }: Reset
     },
     {
       id: 'pending',
+      isPreviewed: true,
       head: 'Pending',
       unit: 'deliveries',
       isNumber: true,
@@ -75,9 +77,11 @@ export function ResetTable({ rows, changes = new Map(), readBack = null }: Reset
           id: 'after',
           head: 'After',
           cell: row => (
-            <span>
+            <span
+              title={row.newOffset === null ? 'Consumers start where their own auto.offset.reset says.' : undefined}
+            >
               <span className="font-medium tabular-nums">{row.newOffset === null ? 'none' : count(row.newOffset)}</span>
-              <span className="text-muted">: {effectOf(row)}</span>
+              <span className={`text-muted ${row.newOffset === null ? 'max-sm:hidden' : ''}`}>: {effectOf(row)}</span>
             </span>
           ),
         }
@@ -101,6 +105,8 @@ export function ResetTable({ rows, changes = new Map(), readBack = null }: Reset
           },
         },
   ]
+  // After the reset, the lag and the deliveries of the preview no longer hold.
+  const columns = readBack === null ? all : all.filter(({ isPreviewed }) => isPreviewed !== true)
   return (
     <>
       <DataTable
