@@ -23,8 +23,8 @@ export default defineConfig({
     // The security policy of the broker allows no data: URLs for scripts and fonts, and every file is small.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What many pages share is one file, so that a page asks for few. The commands are another: they are large, and few
-    // pages need them.
+    // Modules that several pages share are in one file, so that a page needs few requests. The commands are not in it,
+    // because they are large and few pages need them.
     rolldownOptions: {
       output: {
         codeSplitting: {

@@ -1,5 +1,5 @@
-// What is around every page: the way to the content, the navigation, the controls of updates and account, and what lies
-// over the page.
+// The frame of every page: the way to the content, the navigation, the controls of updates and account, the palette and
+// the help.
 
 import { Outlet, useLocation } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
