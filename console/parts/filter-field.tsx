@@ -1,5 +1,5 @@
-// The filter of a list. What is typed reaches the address after a short rest, so that each letter does not ask the
-// broker; `/` focuses it.
+// The filter of a list. The typed text reaches the address after a short rest, so that each letter does not ask the
+// broker. The key `/` focuses the field.
 
 import { Search } from 'lucide-react'
 import { useEffect, useId, useRef, useState } from 'react'

@@ -1,4 +1,5 @@
-// What holds for every page and must not be missed: the broker is away, access is open, the password is the shipped one.
+// Messages above every page: the broker is away, it serves a newer console, access is open, or the password is the one
+// that Ketch ships.
 
 import { TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
@@ -74,7 +75,7 @@ export function Banners() {
           <PageLink page="password" className="text-accent underline underline-offset-2">
             Change it
           </PageLink>
-          : until then nobody can sign in from another machine.
+          : until then the broker refuses this user everything else from another machine.
         </Banner>
       )}
     </>

@@ -5,6 +5,7 @@ import { useChange } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog, DialogActions } from '../../parts/dialog.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useGo } from '../../shell/address.tsx'
 import { toast } from '../../shell/toasts.tsx'
 import { counted } from '../../text/format.ts'
@@ -25,8 +26,10 @@ export function DeleteGroup({ group, onClose }: DeleteGroupProps) {
     return (
       <Dialog title={TITLE} onClose={onClose}>
         <p>
-          <bdi className="font-medium">{groupId}</bdi> has {counted(members.length, 'member')}, so it cannot be deleted.
-          Stop these consumers first:
+          <span className="font-medium">
+            <VisibleText text={groupId} />
+          </span>{' '}
+          has {counted(members.length, 'member')}, so it cannot be deleted. Stop these consumers first:
         </p>
         <MemberList members={members} />
         <DialogActions>
@@ -52,8 +55,12 @@ export function DeleteGroup({ group, onClose }: DeleteGroupProps) {
       onClose={onClose}
     >
       <p>
-        This deletes the group <bdi className="font-medium">{groupId}</bdi> with its committed offsets in{' '}
-        {counted(kept, 'partition')}. The offsets are lost. The records of the topics stay.
+        This deletes the group{' '}
+        <span className="font-medium">
+          <VisibleText text={groupId} />
+        </span>{' '}
+        with its committed offsets in {counted(kept, 'partition')}. The offsets are lost. The records of the topics
+        stay.
       </p>
       <p className="mt-2">
         A consumer that joins a group of this name later begins where its own auto.offset.reset says: it may read

@@ -70,8 +70,9 @@ export function Messages() {
 
   return (
     <>
-      <TopicHead topic={topic} current="messages" />
+      {/* Where the record is the page, it has the room of the head too. */}
       <div className={place === null ? '' : 'max-lg:hidden'}>
+        <TopicHead topic={topic} current="messages" />
         <Bar
           topic={topic}
           search={search}

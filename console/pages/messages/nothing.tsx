@@ -95,7 +95,12 @@ function NoneThere({ topic, search, query }: NothingProps) {
       {record !== undefined && (
         <p>
           The {isOldest ? 'last' : 'first'} record is{' '}
-          <PageLink page="messages" params={{ topic }} search={{ ...search, at: placeText(record) }}>
+          <PageLink
+            page="messages"
+            className="text-accent underline underline-offset-2"
+            params={{ topic }}
+            search={{ ...search, at: placeText(record) }}
+          >
             offset {count(record.offset)}
             {partition === null && ` of partition ${record.partition}`}
           </PageLink>{' '}

@@ -11,6 +11,7 @@ import { ProblemNote } from '../../parts/problem-note.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Time } from '../../parts/time.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { count } from '../../text/format.ts'
 import { Compare } from './compare.tsx'
 import { RecordActions } from './record-actions.tsx'
@@ -74,15 +75,20 @@ export function RecordPanel(props: RecordPanelProps) {
       onKeyDown={press}
       className="lg:fixed lg:top-12 lg:right-0 lg:bottom-0 lg:z-10 lg:w-1/2 lg:overflow-y-auto lg:border-l lg:border-line lg:bg-surface lg:px-5 lg:pb-6 lg:shadow-raised"
     >
-      <div className="sticky top-0 z-10 flex flex-wrap items-center justify-between gap-2 py-3 lg:bg-surface">
-        <h2 ref={heading} tabIndex={-1} className="text-section font-semibold tabular-nums outline-none">
-          Partition {place.partition} · offset {count(place.offset)}
+      <div className="sticky top-0 z-10 flex items-start justify-between gap-2 pb-2 lg:bg-surface lg:pt-3">
+        <div className="min-w-0">
+          <p className="text-muted lg:hidden">
+            <VisibleText text={topic} />
+          </p>
+          <h2 ref={heading} tabIndex={-1} className="text-section font-semibold tabular-nums outline-none">
+            Partition {place.partition} · offset {count(place.offset)}
+          </h2>
           {record !== undefined && (
-            <span className="ml-3 text-body font-normal text-muted">
+            <p className="text-muted">
               <Time ms={record.timestamp} />
-            </span>
+            </p>
           )}
-        </h2>
+        </div>
         <div className="flex gap-1">
           <Button
             kind="quiet"
