@@ -30,11 +30,32 @@ export interface Visit {
 }
 
 /** Opens a page in a context of its own, which has its own cookies and its own preferences. */
-export async function visit(cleanUp: CleanUp, browser: Browser, url: string, options: BrowserContextOptions = {}) {
+export async function visit(
+  cleanUp: CleanUp,
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
   const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 }, ...options })
   context.setDefaultTimeout(10_000)
   cleanUp.after(() => context.close())
   return watch(await context.newPage(), url)
+}
+
+/**
+ * Opens a page of a user who has signed in: `session` is the cookie, as name=value. So a journey begins at its subject.
+ */
+export async function visitAs(
+  cleanUp: CleanUp,
+  browser: Browser,
+  url: string,
+  session: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const visited = await visit(cleanUp, browser, url, options)
+  const [name, value] = session.split('=', 2)
+  await visited.page.context().addCookies([{ name: name!, value: value!, url }])
+  return visited
 }
 
 /** Watches a page of the broker at `url`. */
@@ -97,6 +118,14 @@ let axe: Promise<string> | null = null
 function readAxe(): Promise<string> {
   axe ??= readFile(createRequire(import.meta.resolve('@axe-core/playwright')).resolve('axe-core/axe.min.js'), 'utf8')
   return axe
+}
+
+const HEIGHT = 800
+
+/** Gives the window this width. Resolves when the page has followed. */
+export async function resize(page: Page, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: HEIGHT })
+  await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))')
 }
 
 /** Returns the pixels by which the page, or the dialog over it, is wider than its window. */
