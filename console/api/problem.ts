@@ -43,7 +43,7 @@ export class Problem extends Error {
 /** Returns the objection as a sentence. The API leaves the subject out: `is shorter than 8 bytes`, `got 0, takes 1`. */
 export function sentenceOf(objection: string): string {
   if (/^(got|it) /.test(objection)) return `${objection[0]!.toUpperCase()}${objection.slice(1)}.`
-  return /^[a-z]/.test(objection) ? `The value ${objection}.` : objection
+  return /^(takes|is|has|must|may|names|begins|ends|contains) /.test(objection) ? `The value ${objection}.` : objection
 }
 
 const SENTENCES: Readonly<Record<OwnCode, string>> = {
