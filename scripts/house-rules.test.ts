@@ -69,12 +69,14 @@ test('the console takes from the broker only types of api, and the code of its p
     `import type { Topic } from '${api}/topics.ts'`,
     `import { pages } from '${api}/pages.ts'`,
     `import { ROLES } from '${api}/words.ts'`,
+    "import type { z } from 'zod'",
     "import { ask } from '../../api/client.ts'",
     "import { useState } from 'react'",
     "import '../../style/base.css'",
   ])
     assert.deepEqual(inConsole(line), [], line)
   assert.deepEqual(inConsole(`import { topicShape } from '${api}/topics.ts'`), ['loads api/topics.ts'])
+  assert.deepEqual(inConsole("import { z } from 'zod'"), ['loads zod'])
   for (const other of [
     '../../../src/base/cut.ts',
     '../../../scripts/node24.mjs',

@@ -53,8 +53,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@fastify/swagger': ['src/http/'],
   '@fastify/swagger-ui': ['src/http/'],
   'fastify-type-provider-zod': ['src/http/'],
-  // The console takes only the types of shapes.
-  zod: ['src/api/', 'src/http/', 'console/api/contract.ts'],
+  // The console takes only types of it.
+  zod: ['src/api/', 'src/http/', 'console/'],
   jose: ['src/auth/', 'testing/identity-provider.ts'],
   'openid-client': ['src/auth/'],
   'oidc-provider': ['e2e/'],
@@ -295,6 +295,8 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
         if (/^(src\/(?!api\/)|testing\/|e2e\/|bench\/|scripts\/|node:)/.test(target))
           fail(file, line, `the console imports ${target}`, 'take only src/api: a browser loads it')
       const source = sources.get(file)!
+      for (const { index } of source.matchAll(/^import (?!type\b)[^']*'zod'/gm))
+        fail(file, source.slice(0, index).split('\n').length, 'loads zod', 'import its types alone')
       for (const { index, 1: name } of source.matchAll(VALUE_IN_CONSOLE))
         if (name !== 'pages' && name !== 'words')
           fail(file, source.slice(0, index).split('\n').length, `loads api/${name}.ts`, 'import its types alone')

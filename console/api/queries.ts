@@ -3,14 +3,17 @@
 
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { usePreference } from '../shell/preferences.ts'
-import { ask } from './client.ts'
+import { ask, type Operation } from './client.ts'
 import type { Answer, Asked, Contract } from './contract.ts'
+import { operations } from './operations.ts'
 import { asProblem, Problem } from './problem.ts'
 
 /** The step of the broker's history: rates do not change faster. */
 const STEP_MS = 15_000
 
-/** How often a visible answer is asked for again, in ms. An operation that is not here is asked on demand and on focus. */
+/**
+ * How often a visible answer is asked for again, in ms. An operation that is not here is asked on demand and on focus.
+ */
 const EVERY_MS: Readonly<Partial<Record<keyof Contract, number>>> = {
   'read metrics': STEP_MS,
   'read metrics history': STEP_MS,
@@ -101,6 +104,11 @@ interface ChangeOptions {
   readonly isShown?: boolean
 }
 
+/** Reads are asked for again after a change. A check of a draft (`validateOnly`) is none: its draft is done. */
+function isRead({ queryKey: [name] }: { readonly queryKey: readonly unknown[] }): boolean {
+  return operations[name as Operation].method === 'GET'
+}
+
 /** Returns a change. When it succeeded, everything that is on the page is asked for again. */
 export function useChange<Name extends keyof Contract>(
   name: Name,
@@ -109,7 +117,7 @@ export function useChange<Name extends keyof Contract>(
   const client = useQueryClient()
   const mutation = useMutation({
     mutationFn: (asked: Asked<Name>) => ask(name, asked),
-    onSuccess: () => void client.invalidateQueries(isShown ? {} : { refetchType: 'none' }),
+    onSuccess: () => void client.invalidateQueries({ predicate: isRead, refetchType: isShown ? 'active' : 'none' }),
   })
   return {
     async run(asked) {

@@ -46,12 +46,7 @@ export function ContentField({ label, kinds, content, rows, hint, error, onChang
           {kind === 'null' ? (
             <input {...attributes} disabled value="" placeholder="null" className={CONTROL} readOnly />
           ) : isLong ? (
-            <TextEditor
-              text={typed}
-              label={label}
-              isJson={/^\s*[{[]/.test(typed)}
-              onChange={text => onChange({ kind, typed: text })}
-            />
+            <TextEditor text={typed} label={label} onChange={text => onChange({ kind, typed: text })} />
           ) : (
             <textarea
               {...attributes}

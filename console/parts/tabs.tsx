@@ -11,7 +11,6 @@ interface Tab<Id extends PageId> extends Target<Id> {
 /** `of` names the thing whose parts these are. */
 export function Tabs({ tabs, of }: { readonly tabs: readonly Tab<PageId>[]; readonly of: string }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <nav aria-label={`Parts of ${of}`} tabIndex={-1} className="mb-4 overflow-x-auto border-b border-line">
       <ul className="flex gap-1">
         {tabs.map(({ label, isCurrent, page, params, search }) => (

@@ -1,15 +1,26 @@
 // How commands reach this broker: the address and the security that Kafka clients are told, and the admin API at the
 // address of this page.
 
-import { accessOf } from '../text/broker-access.ts'
 import type { CommandAccess } from '../text/commands.ts'
 import { useCapabilities } from './capabilities.ts'
+import { type Way, waysOf } from './listeners.ts'
 import { useSession } from './session.tsx'
 
 /** Returns how commands reach the broker; null until it is known, or if the broker has no listener for clients. */
 export function useCommandAccess(): CommandAccess | null {
+  const [first] = useCommandWays() ?? []
+  return first?.access ?? null
+}
+
+export interface CommandWay extends Way {
+  readonly access: CommandAccess
+}
+
+/** Returns one access for each listener; null until they are known. */
+export function useCommandWays(): readonly CommandWay[] | null {
   const capabilities = useCapabilities()
   const { status } = useSession()
   if (capabilities === undefined || status === undefined) return null
-  return accessOf(capabilities, location.origin, status.securityEnabled ? (status.user ?? null) : null)
+  const api = { url: location.origin, apiUser: status.securityEnabled ? (status.user ?? null) : null }
+  return waysOf(capabilities.listeners).map(way => ({ ...way, access: { ...way.access, ...api } }))
 }

@@ -1,5 +1,5 @@
-// What is around every page: the way to the content, the navigation, the controls of updates and account, and what lies
-// over the page.
+// The frame of every page: the way to the content, the navigation, the controls of updates and account, the palette and
+// the help.
 
 import { Outlet, useLocation } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
@@ -39,16 +39,13 @@ function Bars() {
   const close = () => open(null)
   return (
     <div className="flex min-h-dvh flex-col">
-      <a
-        href="#content"
+      <button
+        type="button"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-40 focus:rounded-control focus:bg-surface focus:p-3"
-        onClick={event => {
-          event.preventDefault()
-          document.querySelector<HTMLElement>('main h1')?.focus()
-        }}
+        onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}
       >
         Go to the content
-      </a>
+      </button>
       <header className="sticky top-0 z-20 flex min-h-12 items-center border-b border-line bg-surface px-1 sm:gap-2 sm:px-4">
         <div className="md:hidden">
           <Button kind="quiet" icon={Menu} onClick={() => open('navigation')}>
@@ -61,10 +58,9 @@ function Bars() {
         >
           Ketch
         </PageLink>
-        <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>
-          <span className="text-muted max-lg:sr-only" aria-hidden>
-            Ctrl K
-          </span>
+        <Button kind="quiet" icon={Search} onClick={() => open('palette')}>
+          <span className="sr-only">Go to, or do: </span>
+          <span className="text-muted max-lg:sr-only">Ctrl K</span>
         </Button>
         <RefreshControl />
         <AccountButton />

@@ -10,7 +10,7 @@ import { usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
 
 /** The time in ms between two beats, and between two while the broker does not answer. */
-const BEAT_MS = 3_000
+const BEAT_MS = 2_500
 const BEAT_IN_TROUBLE_MS = 1_000
 /** The time in ms that a beat may take. */
 const PATIENCE_MS = 2_000

@@ -5,13 +5,13 @@ import { Button } from '../../parts/button.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { PageHead } from '../../parts/page.tsx'
+import { SilentBrokers } from '../../parts/silent-brokers.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { useGo, useHere } from '../../shell/address.tsx'
 import { counted } from '../../text/format.ts'
 import { ConsumeCommands } from './consume-commands.tsx'
 import { groupColumns } from './group-columns.tsx'
 import { thatFit } from './request-size.ts'
-import { SilentBrokers } from './silent-brokers.tsx'
 import { StateFilter } from './state-filter.tsx'
 import { TREND_SAMPLES } from './trend.ts'
 
@@ -57,7 +57,7 @@ export function Groups() {
       <Loaded read={groups} of="The consumer groups" rows={10}>
         {({ groups: rows, total, unavailableBrokers }) => (
           <>
-            <SilentBrokers brokers={unavailableBrokers} />
+            <SilentBrokers brokers={unavailableBrokers} of="groups" />
             <DataTable
               name={NAME}
               rows={rows}

@@ -1,28 +1,18 @@
-// Reads a page of records. A search that found too little so far goes on over the next pages of the log, until the page
-// is full, the log ends or the user stops it; what it found is shown meanwhile.
+// Reads the page of records that the address selects, a moment after a filter changed. What a search has found is shown
+// while it goes on (browse-pages.ts), until the user stops it.
 
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
-import type { MessagePage } from '../../../src/api/messages.ts'
-import { ask, pause } from '../../api/client.ts'
-import { asProblem, Problem } from '../../api/problem.ts'
+import { useRef } from 'react'
+import { asProblem } from '../../api/problem.ts'
 import type { Read } from '../../api/queries.ts'
+import { useSettled } from '../../parts/settled.ts'
+import { type Browsed, browse } from './browse-pages.ts'
 import type { MessageQuery } from './selection.ts'
 
 /** The time in ms after which a changed filter is asked for. */
 const SETTLE_MS = 300
 /** The end of a log may move; other pages of it stay as they are. */
 const END_STALE_MS = 2_000
-
-/** One page as the user sees it, of one page of the broker or of many. */
-export interface Browsed extends Omit<MessagePage, 'isPartial'> {
-  /** The time that all requests took, in ms. */
-  readonly tookMs: number
-  /** `partial`: the broker ended the page early, and the next one continues it. `stopped`: the user did. */
-  readonly state: 'running' | 'full' | 'partial' | 'stopped'
-  /** Why the search could not go on; null if it could. */
-  readonly broken: Problem | null
-}
 
 export interface Browsing {
   readonly read: Read<Browsed>
@@ -35,9 +25,9 @@ export interface Browsing {
 /** Reads the page of a query; nothing while it is null. */
 export function useBrowse(topic: string, query: MessageQuery | null): Browsing {
   const client = useQueryClient()
-  const settled = useSettled(query)
+  const settled = useSettledQuery(query)
   const stopping = useRef<AbortController | null>(null)
-  const key = ['browse messages', { params: { topic }, query: settled }]
+  const key = ['page of messages', { params: { topic }, query: settled }]
   const result = useQuery({
     queryKey: key,
     async queryFn({ signal }) {
@@ -71,79 +61,11 @@ export function useBrowse(topic: string, query: MessageQuery | null): Browsing {
   }
 }
 
-interface Run {
-  /** Aborts the run: nobody waits for it any longer. */
-  readonly signal: AbortSignal
-  /** Ends the run with what it has. */
-  readonly stop: AbortSignal
-  readonly onFound: (found: Browsed) => void
-}
-
-async function browse(topic: string, query: MessageQuery, { signal, stop, onFound }: Run): Promise<Browsed> {
-  const beganMs = performance.now()
-  const either = AbortSignal.any([signal, stop])
-  let found: Browsed = { ...NOTHING, nextCursor: String(query.cursor ?? '') }
-  for (;;) {
-    let page: MessagePage
-    try {
-      const limit = query.limit - found.messages.length
-      const asked = { ...query, cursor: found.nextCursor, limit }
-      page = await ask('browse messages', { params: { topic }, query: asked }, { signal: either })
-    } catch (error) {
-      signal.throwIfAborted()
-      if (stop.aborted) return { ...found, state: 'stopped' }
-      // Of a search that found its first pages the user keeps those.
-      if (!(error instanceof Problem) || found.ends.length === 0) throw error
-      return { ...found, state: 'stopped', broken: error }
-    }
-    found = joined(found, page, performance.now() - beganMs)
-    if (!page.isPartial || page.nextCursor === null) return { ...found, state: 'full' }
-    // Without a search, the first records are worth more than a full page.
-    if (query.contains === '' && found.messages.length > 0) return { ...found, state: 'partial' }
-    onFound(found)
-  }
-}
-
-const NOTHING: Browsed = {
-  messages: [],
-  nextCursor: null,
-  tailCursor: '',
-  ends: [],
-  scanned: 0,
-  bytes: 0,
-  unavailable: [],
-  tookMs: 0,
-  state: 'running',
-  broken: null,
-}
-
-function joined(found: Browsed, { isPartial: _, ...page }: MessagePage, tookMs: number): Browsed {
-  return {
-    ...page,
-    messages: [...found.messages, ...page.messages],
-    scanned: found.scanned + page.scanned,
-    bytes: found.bytes + page.bytes,
-    tookMs,
-    state: 'running',
-    broken: null,
-  }
-}
-
-/** Returns the query once it has not changed for a while. Another page of the same query, and the first one, wait for nothing. */
-function useSettled(query: MessageQuery | null): MessageQuery | null {
-  const filters = JSON.stringify(query === null ? null : { ...query, cursor: '' })
-  const [settled, setSettled] = useState(filters)
-  useEffect(() => {
-    const changed = new AbortController()
-    pause(SETTLE_MS, changed.signal).then(
-      () => setSettled(filters),
-      () => {
-        // The filters changed again.
-      },
-    )
-    return () => changed.abort()
-  }, [filters])
+/** Returns the query once its filters have rested. Another page of the same query waits for nothing. */
+function useSettledQuery(query: MessageQuery | null): MessageQuery | null {
+  const filters = query === null ? '' : JSON.stringify({ ...query, cursor: '' })
+  const isSettled = useSettled(filters, SETTLE_MS) === filters
   const last = useRef(query)
-  if (filters === settled || last.current === null || query === null) last.current = query
+  if (isSettled || query === null) last.current = query
   return last.current
 }

@@ -14,30 +14,35 @@ import { usePreference } from '../../shell/preferences.ts'
 import { count, counted } from '../../text/format.ts'
 import { arrive, EMPTY_RING, type LiveRing, MOST_KEPT, miss, release } from './live-ring.ts'
 import { ProduceFirst } from './nothing.tsx'
-import { Rows } from './rows.tsx'
+import { RecordColumnChoice, type RecordColumns, Rows } from './rows.tsx'
 import { decodingOf, type MessageSearch } from './selection.ts'
 import { useStandstill } from './standstill.ts'
 
 /** The page is drawn at most once in this time, in ms. */
 const DRAW_MS = 250
+/** The rows that a browser can draw again and again without a pause. When records arrive slowly, all are drawn. */
+const MOST_DRAWN_FAST = 100
+/** The bytes of a key or a value that fit into a row. */
+const PREVIEW_BYTES = 200
 /** A list that stands still for longer needs no stream, in ms. */
 const MOST_STILL_MS = 60_000
 
 interface LiveProps {
   readonly topic: string
   readonly search: MessageSearch
-  readonly isCompacted: boolean
+  readonly columns: RecordColumns
   readonly onOpen: (record: ShownRecord) => void
 }
 
-export function Live({ topic, search, isCompacted, onOpen }: LiveProps) {
+export function Live({ topic, search, columns, onOpen }: LiveProps) {
   const list = useRef<HTMLDivElement>(null)
   const [isStopped, setStopped] = useState(false)
   const [areUpdatesPaused] = usePreference('isPaused')
   const reason = useStandstill(list)
   const isStill = isStopped || areUpdatesPaused || reason !== null
-  const { ring, problem, isOpen, show, retry } = useTail(topic, search, isStill)
+  const { ring, isFast, problem, isOpen, show, retry } = useTail(topic, search, isStill)
   const { shown, waitingCount, dropped, isUncounted } = ring
+  const drawn = isFast && !isStill ? shown.slice(0, MOST_DRAWN_FAST) : shown
   return (
     <div ref={list}>
       <div className="mb-2 flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1">
@@ -52,6 +57,7 @@ export function Live({ topic, search, isCompacted, onOpen }: LiveProps) {
               : 'Connecting …'}
           {` · ${counted(shown.length, 'record')}`}
           {shown.length === MOST_KEPT && ' (the newest)'}
+          {drawn.length < shown.length && ` · ${count(drawn.length)} are drawn while they arrive so fast`}
           {dropped > 0 && ` · ${count(dropped)} skipped, because this page was too slow or away`}
           {isUncounted && ' · some were skipped'}
         </p>
@@ -69,6 +75,11 @@ export function Live({ topic, search, isCompacted, onOpen }: LiveProps) {
             Show {count(waitingCount)} new
           </Button>
         )}
+        {shown.length > 0 && (
+          <div className="ml-auto">
+            <RecordColumnChoice columns={columns} />
+          </div>
+        )}
       </div>
       {problem !== null && <ProblemNote problem={problem} of="The live tail" onRetry={retry} />}
       {shown.length === 0 ? (
@@ -80,7 +91,7 @@ export function Live({ topic, search, isCompacted, onOpen }: LiveProps) {
           </Empty>
         )
       ) : (
-        <Rows topic={topic} search={search} records={shown} isCompacted={isCompacted} onOpen={onOpen} />
+        <Rows columns={columns} records={drawn} at={search.at} onOpen={onOpen} />
       )}
     </div>
   )
@@ -88,6 +99,8 @@ export function Live({ topic, search, isCompacted, onOpen }: LiveProps) {
 
 interface Tail {
   readonly ring: LiveRing
+  /** True while more records arrive than can be drawn. */
+  readonly isFast: boolean
   /** Why there is no stream; null if there is one, or will be. */
   readonly problem: Problem | null
   readonly isOpen: boolean
@@ -102,6 +115,7 @@ function useTail(topic: string, search: MessageSearch, isStill: boolean): Tail {
   const [ring, setRing] = useState(EMPTY_RING)
   const [problem, setProblem] = useState<Problem | null>(null)
   const [isOpen, setOpen] = useState(false)
+  const [isFast, setFast] = useState(false)
   const [attempt, setAttempt] = useState(0)
   const isWatched = useIsWatched(isStill)
   /** Where the next stream begins, and of which selection that is. */
@@ -123,7 +137,7 @@ function useTail(topic: string, search: MessageSearch, isStill: boolean): Tail {
     const follow = async () => {
       const asked = {
         topic,
-        query: { partition, contains, decode, keyDecode },
+        query: { partition, contains, decode, keyDecode, previewBytes: PREVIEW_BYTES },
         cursor: reached.current?.cursor ?? null,
       }
       for await (const event of tail(asked, left.signal)) {
@@ -140,9 +154,11 @@ function useTail(topic: string, search: MessageSearch, isStill: boolean): Tail {
     const draw = async () => {
       for (;;) {
         await pause(DRAW_MS, left.signal)
-        if (arrived.length === 0) continue
         const drawn = arrived
         arrived = []
+        // In between nothing changes, so that the number of rows does not jump.
+        if (drawn.length > MOST_DRAWN_FAST) setFast(true)
+        else if (drawn.length < MOST_DRAWN_FAST / 2) setFast(false)
         setRing(before => arrive(before, drawn, still.current))
       }
     }
@@ -164,7 +180,7 @@ function useTail(topic: string, search: MessageSearch, isStill: boolean): Tail {
     if (!isStill) setRing(release)
   }, [isStill])
 
-  return { ring, problem, isOpen, show: () => setRing(release), retry: () => setAttempt(before => before + 1) }
+  return { ring, isFast, problem, isOpen, show: () => setRing(release), retry: () => setAttempt(before => before + 1) }
 }
 
 /** Returns whether somebody watches: the page is visible, and the list has not stood still for long. */

@@ -1,98 +1,137 @@
 // The table of records, of a page and of a live tail. A phone shows two lines for each record.
 
-import { memo, useMemo } from 'react'
+import { memo, type ReactNode, useMemo, useRef, useSyncExternalStore } from 'react'
 import type { ShownRecord, ShownValue } from '../../../src/api/messages.ts'
 import { Bytes } from '../../parts/amount.tsx'
-import { type Column, DataTable } from '../../parts/data-table.tsx'
+import { type Column, ColumnChoice, DataTable } from '../../parts/data-table.tsx'
 import { DecodeBadge, PayloadPreview } from '../../parts/payload.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
-import { PageLink } from '../../shell/address.tsx'
+import { hrefOf } from '../../shell/address.tsx'
 import { count } from '../../text/format.ts'
 import { zoneLabel } from '../../text/zone.ts'
 import { type MessageSearch, placeText } from './selection.ts'
 
+const NAME = 'Records'
+
+export type RecordColumns = readonly Column<ShownRecord>[]
+
+/** Returns the columns of the records of a topic; on a phone one, with two lines for each record. */
+export function useRecordColumns(
+  topic: string,
+  search: MessageSearch,
+  isCompacted: boolean,
+  onOpen: (record: ShownRecord) => void,
+): RecordColumns {
+  const zone = useZone()
+  const isPhone = useIsPhone()
+  // A live tail shows thousands of rows a second, so a link of a row is no more than its text and its address.
+  const address = hrefOf({ page: 'messages', params: { topic }, search: { ...search, at: '' } })
+  const open = useRef(onOpen)
+  open.current = onOpen
+  return useMemo<RecordColumns>(() => {
+    const before = `${address}${address.includes('?') ? '&' : '?'}at=`
+    const link = (record: ShownRecord, text: string) => (
+      <a
+        href={before + placeText(record)}
+        onClick={event => {
+          if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+          event.preventDefault()
+          open.current(record)
+        }}
+        className="text-accent underline-offset-2 hover:underline"
+      >
+        {text}
+      </a>
+    )
+    return isPhone ? phoneColumns(link, isCompacted) : wideColumns(link, isCompacted, zone)
+  }, [address, zone, isPhone, isCompacted])
+}
+
+type LinkTo = (record: ShownRecord, text: string) => ReactNode
+
+function phoneColumns(link: LinkTo, isCompacted: boolean): RecordColumns {
+  return [
+    {
+      id: 'record',
+      head: 'Record',
+      isFixed: true,
+      cell: record => (
+        <span className="block py-1">
+          <span className="flex flex-wrap items-center gap-x-2 text-dense text-muted">
+            {link(record, `p${record.partition} · ${record.offset}`)}
+            <MemoTime ms={record.timestamp} isShort />
+          </span>
+          <ValueCell value={record.value} isCompacted={isCompacted} />
+        </span>
+      ),
+    },
+  ]
+}
+
+function wideColumns(link: LinkTo, isCompacted: boolean, zone: string): RecordColumns {
+  return [
+    { id: 'partition', head: 'Partition', isFixed: true, cell: ({ partition }) => partition },
+    {
+      id: 'offset',
+      head: 'Offset',
+      isNumber: true,
+      isFixed: true,
+      cell: record => link(record, String(record.offset)),
+    },
+    {
+      id: 'time',
+      head: 'Time',
+      unit: zoneLabel(zone, Date.now()),
+      cell: ({ timestamp }) => <MemoTime ms={timestamp} />,
+    },
+    { id: 'key', head: 'Key', cell: ({ key }) => <KeyCell value={key} /> },
+    { id: 'value', head: 'Value', cell: ({ value }) => <ValueCell value={value} isCompacted={isCompacted} /> },
+    { id: 'headers', head: 'Headers', isNumber: true, cell: ({ headerCount }) => count(headerCount) },
+    {
+      id: 'size',
+      head: 'Size',
+      isNumber: true,
+      cell: ({ key, value }) => <Bytes of={(key?.bytes ?? 0) + (value?.bytes ?? 0)} />,
+    },
+  ]
+}
+
+/** The breakpoint of base.css. */
+const PHONE = matchMedia('(width < 40rem)')
+
+function useIsPhone(): boolean {
+  return useSyncExternalStore(
+    listener => {
+      PHONE.addEventListener('change', listener)
+      return () => PHONE.removeEventListener('change', listener)
+    },
+    () => PHONE.matches,
+  )
+}
+
+/** The choice of the shown columns, for the line above the table. */
+export function RecordColumnChoice({ columns }: { readonly columns: RecordColumns }) {
+  return <ColumnChoice name={NAME} columns={columns} />
+}
+
 interface RowsProps {
-  readonly topic: string
-  readonly search: MessageSearch
+  readonly columns: RecordColumns
   readonly records: readonly ShownRecord[]
-  readonly isCompacted: boolean
+  /** The place of the open record. */
+  readonly at: string
   readonly isOld?: boolean
   readonly onOpen: (record: ShownRecord) => void
 }
 
-export function Rows({ topic, search, records, isCompacted, isOld = false, onOpen }: RowsProps) {
-  const zone = useZone()
-  const columns = useMemo<readonly Column<ShownRecord>[]>(() => {
-    const link = (record: ShownRecord, text: string) => (
-      <PageLink page="messages" params={{ topic }} search={{ ...search, at: placeText(record) }}>
-        {text}
-      </PageLink>
-    )
-    return [
-      {
-        id: 'partition',
-        head: 'Partition',
-        isFixed: true,
-        cell: record => (
-          <>
-            <span className="max-sm:hidden">{record.partition}</span>
-            <span className="block py-1 sm:hidden">
-              <span className="flex flex-wrap items-center gap-x-2 text-dense text-muted">
-                {link(record, `p${record.partition} · ${record.offset}`)}
-                <Time ms={record.timestamp} isShort />
-              </span>
-              <ValueCell value={record.value} isCompacted={isCompacted} />
-            </span>
-          </>
-        ),
-      },
-      {
-        id: 'offset',
-        head: 'Offset',
-        isNumber: true,
-        isFixed: true,
-        isOnPhone: false,
-        cell: record => link(record, String(record.offset)),
-      },
-      {
-        id: 'time',
-        head: 'Time',
-        unit: zoneLabel(zone, Date.now()),
-        isOnPhone: false,
-        cell: ({ timestamp }) => <MemoTime ms={timestamp} />,
-      },
-      { id: 'key', head: 'Key', isOnPhone: false, cell: ({ key }) => <KeyCell value={key} /> },
-      {
-        id: 'value',
-        head: 'Value',
-        isOnPhone: false,
-        cell: ({ value }) => <ValueCell value={value} isCompacted={isCompacted} />,
-      },
-      {
-        id: 'headers',
-        head: 'Headers',
-        isNumber: true,
-        isOnPhone: false,
-        cell: ({ headerCount }) => count(headerCount),
-      },
-      {
-        id: 'size',
-        head: 'Size',
-        isNumber: true,
-        isOnPhone: false,
-        cell: ({ key, value }) => <Bytes of={(key?.bytes ?? 0) + (value?.bytes ?? 0)} />,
-      },
-    ]
-  }, [topic, search, zone, isCompacted])
+export function Rows({ columns, records, at, isOld = false, onOpen }: RowsProps) {
   return (
     <DataTable
-      name="Records"
+      name={NAME}
       rows={records}
       keyOf={placeText}
       columns={columns}
       onOpen={onOpen}
-      openKey={search.at}
-      canHide
+      openKey={at}
       isOld={isOld}
     />
   )
@@ -103,8 +142,8 @@ const MemoTime = memo(Time)
 
 const KeyCell = memo(function KeyCell({ value }: { readonly value: ShownValue | null }) {
   return (
-    <span className="flex min-w-24 items-center gap-2">
-      <span className="line-clamp-1 max-w-48 break-all">
+    <span className="flex items-center gap-2">
+      <span className="max-w-40 shrink-0 truncate">
         <PayloadPreview value={value} />
       </span>
       {value !== null && <DecodeBadge {...value} />}

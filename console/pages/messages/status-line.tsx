@@ -8,7 +8,9 @@ import { Button, buttonClass } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { bytes, count, counted, duration } from '../../text/format.ts'
-import type { Browsed, Browsing } from './browse.ts'
+import type { Browsing } from './browse.ts'
+import type { Browsed } from './browse-pages.ts'
+import { RecordColumnChoice, type RecordColumns } from './rows.tsx'
 import { decodingOf, exportAddress, type MessageQuery, type MessageSearch } from './selection.ts'
 
 interface StatusLineProps {
@@ -16,11 +18,12 @@ interface StatusLineProps {
   readonly search: MessageSearch
   readonly query: MessageQuery
   readonly browsing: Browsing
+  readonly columns: RecordColumns
   /** Goes on with a search that was stopped. */
   readonly onContinue: (cursor: string) => void
 }
 
-export function StatusLine({ topic, search, query, browsing, onContinue }: StatusLineProps) {
+export function StatusLine({ topic, search, query, browsing, columns, onContinue }: StatusLineProps) {
   const { read, isRunning, stop } = browsing
   const { data } = read
   const isSearch = query.contains !== ''
@@ -28,15 +31,15 @@ export function StatusLine({ topic, search, query, browsing, onContinue }: Statu
   return (
     <div className="mb-2 flex min-h-9 flex-wrap items-center justify-between gap-x-4 gap-y-1">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <p role="status" className="text-muted tabular-nums">
+          {isRunning && (isSearch ? 'Searching … ' : 'Reading … ')}
+          {data !== undefined && !read.isOld && <span title={exactly(data)}>{summary(data)}</span>}
+        </p>
         {isRunning && (
           <Button isSmall onClick={stop}>
             Stop
           </Button>
         )}
-        <p role="status" className="text-muted tabular-nums">
-          {isRunning && (isSearch ? 'Searching … ' : 'Reading … ')}
-          {data !== undefined && !read.isOld && <span title={exactly(data)}>{summary(data)}</span>}
-        </p>
         {canContinue && (
           <>
             <span className="text-warn">
@@ -49,13 +52,14 @@ export function StatusLine({ topic, search, query, browsing, onContinue }: Statu
         )}
       </div>
       {data !== undefined && data.messages.length > 0 && (
-        <div className="flex flex-wrap items-center gap-1">
+        <div className="ml-auto flex flex-wrap items-center justify-end gap-1">
           <CopyButton
             value={() => linesOf(topic, data.messages, search)}
             of={`${counted(data.messages.length, 'record')} of this page as JSON lines`}
             label="Copy page"
           />
           <Export topic={topic} query={query} />
+          <RecordColumnChoice columns={columns} />
         </div>
       )}
       {data?.broken != null && (

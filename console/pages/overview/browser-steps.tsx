@@ -1,5 +1,5 @@
-// The first minute in the browser: create a topic, produce a record, and see it arrive. Every field has a value, so that
-// the button of each step is enough.
+// The first minute in the browser: create a topic, produce a record, and see it arrive. Every field has a value, so
+// that the button of each step is enough.
 
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { ShownRecord } from '../../../src/api/messages.ts'
@@ -26,13 +26,13 @@ interface BrowserStepsProps {
 /** Where a record is: partition and offset. */
 type Place = Pick<ShownRecord, 'partition' | 'offset'>
 
-const isAt = (place: Place | null, { partition, offset }: Place) =>
-  place?.partition === partition && place.offset === offset
+const isOneOf = (places: readonly Place[], { partition, offset }: Place) =>
+  places.some(place => place.partition === partition && place.offset === offset)
 
 export function BrowserSteps({ topic, name, onName, onCreated, onLeave }: BrowserStepsProps) {
-  const [own, setOwn] = useState<Place | null>(null)
+  const [own, setOwn] = useState<readonly Place[]>([])
   const watch = useWatch(topic)
-  const isSeen = watch.records.some(record => isAt(own, record))
+  const isSeen = watch.records.some(record => isOneOf(own, record))
   return (
     <ol>
       <Step number={1} title="Create a topic" state={topic === null ? 'current' : 'done'}>
@@ -48,10 +48,14 @@ export function BrowserSteps({ topic, name, onName, onCreated, onLeave }: Browse
           </p>
         )}
       </Step>
-      <Step number={2} title="Produce a record" state={topic === null ? 'later' : own === null ? 'current' : 'done'}>
-        <ProduceForm topic={topic} isFirst={own === null} onProduced={setOwn} />
+      <Step
+        number={2}
+        title="Produce a record"
+        state={topic === null ? 'later' : own.length === 0 ? 'current' : 'done'}
+      >
+        <ProduceForm topic={topic} isFirst={own.length === 0} onProduced={place => setOwn([...own, place])} />
       </Step>
-      <Step number={3} title="Watch it arrive" state={isSeen ? 'done' : own === null ? 'later' : 'current'}>
+      <Step number={3} title="Watch it arrive" state={isSeen ? 'done' : own.length === 0 ? 'later' : 'current'}>
         <Arrivals watch={watch} own={own} hasTopic={topic !== null} />
         {isSeen && (
           <p role="status" className="mt-3 text-ok">
@@ -80,30 +84,32 @@ function CreateForm({ name, onName, onCreated }: CreateFormProps) {
     if ((await create.run({ body: { name } })) !== null) onCreated(name)
   }
   const { problem } = create
+  // The form has one field, so that a refusal is one of its value.
+  const refusal = problem === null || problem.isAway ? undefined : (problem.fields.name ?? problem.detail)
   return (
     <form onSubmit={event => void submit(event)}>
       <p className="text-muted">
         A topic is a log: producers write records at its end, and consumers read them in order.
       </p>
-      <div className="flex flex-wrap items-end gap-x-2">
+      <div className="flex flex-wrap items-start gap-x-2">
         <div className="min-w-0 grow basis-48">
           <TextField
             label="Name of the topic"
             value={name}
             onChange={onName}
-            error={problem?.fields.name}
+            error={refusal}
             isMono
             autoComplete="off"
             required
           />
         </div>
-        <div className="mb-3 sm:mt-3">
+        <div className="mb-3 sm:mt-9">
           <Action operation="create topic" kind="primary" type="submit" isBusy={create.isBusy}>
             Create topic
           </Action>
         </div>
       </div>
-      {problem !== null && problem.fields.name === undefined && <ProblemNote problem={problem} />}
+      {problem !== null && refusal === undefined && <ProblemNote problem={problem} />}
     </form>
   )
 }
@@ -136,7 +142,7 @@ function ProduceForm({ topic, isFirst, onProduced }: ProduceFormProps) {
   }, [isReady])
   return (
     <form ref={form} onSubmit={event => void submit(event)}>
-      <div className="flex flex-wrap items-end gap-x-2">
+      <div className="flex flex-wrap items-start gap-x-2">
         <div className="min-w-0 grow basis-48">
           <TextField
             label="Value"
@@ -147,7 +153,7 @@ function ProduceForm({ topic, isFirst, onProduced }: ProduceFormProps) {
             autoComplete="off"
           />
         </div>
-        <div className="mb-3 sm:mt-3">
+        <div className="mb-3 sm:mt-9">
           <Action
             operation="produce messages"
             kind={topic !== null && isFirst ? 'primary' : 'plain'}
@@ -171,7 +177,7 @@ function ProduceForm({ topic, isFirst, onProduced }: ProduceFormProps) {
 
 interface ArrivalsProps {
   readonly watch: Watch
-  readonly own: Place | null
+  readonly own: readonly Place[]
   readonly hasTopic: boolean
 }
 
@@ -189,37 +195,39 @@ function Arrivals({ watch: { records, isLive, problem, retry }, own, hasTopic }:
           ? 'Records appear here as they arrive, also those of other programs.'
           : 'Records will appear here as they arrive.'}
       </p>
-      <ul
+      <div
         role="log"
         aria-label="Arriving records"
         data-arrivals
-        className="mt-2 min-h-24 divide-y divide-line overflow-hidden rounded-control border border-line bg-canvas"
+        className="mt-2 min-h-24 overflow-hidden rounded-control border border-line bg-canvas"
       >
-        {records.map(record => {
-          const { partition, offset, timestamp, value } = record
-          return (
-            <li
-              key={`${partition}-${offset}`}
-              className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5 font-mono text-dense"
-            >
-              <span className="text-muted">
-                <Time ms={timestamp} isShort />
-              </span>
-              <span className="text-muted tabular-nums">
-                p{partition} · {offset}
-              </span>
-              <span className="line-clamp-3 min-w-0 grow basis-32">
-                <Value of={value} />
-              </span>
-              {isAt(own, record) && (
-                <Badge tone="info" shape="★">
-                  yours
-                </Badge>
-              )}
-            </li>
-          )
-        })}
-      </ul>
+        <ul className="divide-y divide-line">
+          {records.map(record => {
+            const { partition, offset, timestamp, value } = record
+            return (
+              <li
+                key={`${partition}-${offset}`}
+                className="flex flex-wrap items-baseline gap-x-3 px-3 py-1.5 font-mono text-dense"
+              >
+                <span className="text-muted">
+                  <Time ms={timestamp} isShort />
+                </span>
+                <span className="text-muted tabular-nums">
+                  p{partition} · {offset}
+                </span>
+                <span className="line-clamp-3 min-w-0 grow basis-32">
+                  <Value of={value} />
+                </span>
+                {isOneOf(own, record) && (
+                  <Badge tone="info" shape="★">
+                    yours
+                  </Badge>
+                )}
+              </li>
+            )
+          })}
+        </ul>
+      </div>
     </>
   )
 }

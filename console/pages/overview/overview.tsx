@@ -50,7 +50,14 @@ export function Overview() {
         <StatusLine health={health} />
       </PageHead>
       {isFirst ? (
-        <FirstMinute topic={topics.own} onLeave={() => setFirstMinute(false)} />
+        <FirstMinute
+          topic={topics.own}
+          onLeave={() => {
+            setFirstMinute(false)
+            // The button that had the focus is gone.
+            document.querySelector<HTMLElement>('main h1')?.focus()
+          }}
+        />
       ) : topics.read.isFirst ? (
         <Skeleton rows={12} />
       ) : (
@@ -110,8 +117,9 @@ interface ChartsProps {
 /** The charts, with a sentence wherever they show less than the range. */
 function Charts({ history, course, brokers }: ChartsProps) {
   const zone = useZone()
-  const uptimeMs = brokers.data?.brokers.find(({ isSelf }) => isSelf)?.uptimeMs ?? null
-  const short = shortHistory(course, history, uptimeMs, zone, Date.now())
+  const uptimeMs = brokers.data?.brokers.find(({ isSelf }) => isSelf)?.uptimeMs
+  const startedAtMs = uptimeMs === undefined || uptimeMs === null ? null : brokers.atMs - uptimeMs
+  const short = shortHistory(course, history, startedAtMs, zone)
   if (!history.enabled)
     return (
       <p className="rounded-card border border-dashed border-line p-6 text-muted">

@@ -2,8 +2,11 @@
 // minute and sees an outage within seconds; these take eighteen more. On an empty broker the page asks only for topics
 // and health, so that a first topic is seen soon.
 
+import { useRef } from 'react'
 import type { SilentBroker } from '../../../src/api/groups.ts'
 import { type Read, useRead } from '../../api/queries.ts'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { useConnection } from '../../shell/connection.ts'
 import { useSession } from '../../shell/session.tsx'
 import { GROWING_SAMPLES, needsAttention } from './attention.ts'
 import { courseOf, historyQuery, RANGE_ROWS, type Range } from './course.ts'
@@ -30,7 +33,7 @@ export function useTopTopics(isWatched: boolean) {
   const own = data?.topics.find(({ name }) => !isInternal(name))?.name ?? null
   return {
     read,
-    /** The name of a topic that is not internal; null if there is none. */
+    /** The name of a topic that is not internal; null if all are internal. */
     own,
     isEmpty: data !== undefined && own === null && data.total <= data.topics.length,
   }
@@ -40,17 +43,31 @@ export function useHealth() {
   return useRead('show health in full', {}, { everyMs: STEP_MS })
 }
 
+/** Reads the history of a range. */
+function useHistory(range: Range, isPolled: boolean) {
+  const { answeredAtMs } = useConnection()
+  const read = useRead(
+    'read metrics history',
+    { query: historyQuery(range, answeredAtMs) },
+    { everyMs: isPolled ? STEP_MS : 0 },
+  )
+  // Every few minutes the query has another start. If its first answer fails, the one before still stands.
+  const kept = useRef(read.data)
+  kept.current = read.data ?? kept.current
+  return { ...read, data: kept.current }
+}
+
 /** Reads what a broker with topics shows. Each operation is asked by one component alone, or its polls would double. */
 export function useOverview(range: Range, health: ReturnType<typeof useHealth>) {
   const { status } = useSession()
   const slow = { everyMs: SLOW_MS }
-  const history = useRead('read metrics history', { query: historyQuery(range, Date.now()) })
+  const isHistoryOff = useCapabilities()?.limits.metricsHistory === null
+  const history = useHistory(range, !isHistoryOff)
   const brokers = useRead('list brokers', {}, slow)
   const groups = useRead('list groups', { query: { sort: 'lag.totalLag', order: 'desc', limit: LISTED_GROUPS } }, slow)
   const lags = useRead('read consumer lag', { query: { samples: String(GROWING_SAMPLES) } }, slow)
   const storage = useRead('show storage', { query: { limit: 1 } }, slow)
   // Without the history, the counters since the start are all that there is.
-  const isHistoryOff = history.data?.enabled === false
   const snapshot = useRead('read metrics', { query: { scope: 'cluster' } }, { isWanted: isHistoryOff })
 
   const course = history.data === undefined ? null : courseOf(history.data, range)

@@ -1,4 +1,5 @@
-// The first minute in a terminal: the commands of each tool, with the advertised address and the security of a listener.
+// The first minute in a terminal: the commands of each tool, with the advertised address and the security of a
+// listener.
 
 import { useState } from 'react'
 import { Command } from '../../parts/copy.tsx'
@@ -6,11 +7,10 @@ import { SelectField } from '../../parts/field.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import { PageLink } from '../../shell/address.tsx'
-import { useCapabilities } from '../../shell/capabilities.ts'
-import { useMay, useSession } from '../../shell/session.tsx'
+import { type CommandWay, useCommandWays } from '../../shell/command-access.ts'
+import { useMay } from '../../shell/session.tsx'
 import { needsSettings } from '../../text/client-properties.ts'
-import { type CommandAccess, commandsFor, type Recipe, type Task, type Tool } from '../../text/commands.ts'
-import { type Way, waysOf } from './listeners.ts'
+import { commandsFor, type Recipe, type Task, type Tool } from '../../text/commands.ts'
 import { Step } from './step.tsx'
 
 const TOOLS = ['ketch', 'kcat', "Kafka's tools"] as const satisfies readonly Tool[]
@@ -20,25 +20,19 @@ const watchOf = (tool: Tool, topic: string): Task =>
   tool === 'ketch' ? { do: 'consume', topic } : { do: 'consume', topic, at: 'earliest' }
 
 export function TerminalSteps({ topic, value }: { readonly topic: string; readonly value: string }) {
-  const capabilities = useCapabilities()
-  const { status } = useSession()
+  const ways = useCommandWays()
   // A VIEWER may not create topics through the API, which `ketch` uses.
   const mayCreate = useMay('create topic')
   const tools = TOOLS.filter(tool => tool !== 'ketch' || mayCreate)
   const [chosenTool, setTool] = useState<(typeof TOOLS)[number]>()
   const [chosenWay, setWay] = useState<string>()
   const tool = chosenTool ?? tools[0]!
-  if (capabilities === undefined || status === undefined) return <Skeleton rows={8} />
+  if (ways === null) return <Skeleton rows={8} />
 
-  const ways = waysOf(capabilities.listeners)
   const way = ways.find(({ name }) => name === chosenWay) ?? ways[0]
   if (way === undefined)
     return <p className="text-muted">This cluster has no listener for Kafka clients (svc.broker.enabled is false).</p>
-  const access: CommandAccess = {
-    ...way.access,
-    url: location.origin,
-    apiUser: status.securityEnabled ? (status.user ?? null) : null,
-  }
+  const { access } = way
   const recipeOf = (task: Task): Recipe | undefined => {
     const recipes = commandsFor(task, access)
     // kcat creates no topics, so that another tool does it.
@@ -103,7 +97,7 @@ function Line({ recipe }: { readonly recipe: Recipe | undefined }) {
 }
 
 /** The things that a client needs for this listener besides the address. */
-function Needs({ way: { access, needsCertificate } }: { readonly way: Way }) {
+function Needs({ way: { access, needsCertificate } }: { readonly way: CommandWay }) {
   const isSasl = access.security.startsWith('SASL')
   if (!needsSettings(access)) return null
   return (

@@ -1,9 +1,8 @@
 // One config in the table of the configuration. Its value is edited in place; a value that cannot be changed says why.
 
 import { Pencil, RotateCcw, Undo2 } from 'lucide-react'
-import { useId } from 'react'
+import { Fragment, useId } from 'react'
 import type { ShownConfig } from '../../../src/api/topics.ts'
-import { Badge } from '../../parts/badge.tsx'
 import { Action, Button } from '../../parts/button.tsx'
 import { ConfigInput } from './config-input.tsx'
 import { exactConfig, readConfig, showConfig, sourceOf, writeConfig } from './config-text.ts'
@@ -25,7 +24,19 @@ export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
       className={`border-b border-line align-top last:border-0 ${edit === undefined ? '' : 'bg-info-soft'}`}
     >
       <th scope="row" className="px-3 py-2 text-left font-normal">
-        <code className="font-mono text-dense font-medium">{name}</code>
+        <code className="font-mono text-dense font-medium">
+          {name.split('.').map((part, at) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a name never move
+            <Fragment key={at}>
+              {at > 0 && (
+                <>
+                  .<wbr />
+                </>
+              )}
+              {part}
+            </Fragment>
+          ))}
+        </code>
         <p className="mt-1 text-dense text-muted">
           {documentation}
           {because !== null && because !== documentation && !documentation.includes(because) && ` ${because}`}
@@ -108,7 +119,7 @@ function Value({ config, isReset }: { readonly config: ShownConfig; readonly isR
 
 function Source({ config }: { readonly config: ShownConfig }) {
   const { source, origin } = config
-  if (source === 'topic') return <Badge tone="info">this topic</Badge>
+  if (source === 'topic') return <span className="font-medium">this topic</span>
   if (source === 'default') return <span className="text-muted">default</span>
   return (
     <>

@@ -1,9 +1,13 @@
 // The dialog Delete topic: what is lost, and who reads it.
 
+import type { ReactNode } from 'react'
+import type { GroupList } from '../../../src/api/groups.ts'
 import type { TopicDescription } from '../../../src/api/topics.ts'
 import { useChange, useRead } from '../../api/queries.ts'
 import { Bytes, Count } from '../../parts/amount.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { SilentBrokers } from '../../parts/silent-brokers.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useGo } from '../../shell/address.tsx'
 import { toast } from '../../shell/toasts.tsx'
 import { counted } from '../../text/format.ts'
@@ -55,14 +59,15 @@ export function DeleteTopic({ topic: { name, records, sizeBytes, partitions }, o
       </dl>
       <p role="status">
         {groups.problem !== null && `Which groups read it is not known: ${groups.problem.detail}`}
-        {groups.data !== undefined && readers(groups.data)}
+        {groups.data !== undefined && <Readers of={groups.data} />}
       </p>
+      <SilentBrokers brokers={groups.data?.unavailableBrokers ?? []} of="groups" />
       <p className="mt-2">Producers and consumers that still use it get the error UNKNOWN_TOPIC_OR_PARTITION.</p>
     </Confirm>
   )
 }
 
-function Lost({ label, children }: { readonly label: string; readonly children: React.ReactNode }) {
+function Lost({ label, children }: { readonly label: string; readonly children: ReactNode }) {
   return (
     <div>
       <dt className="text-muted">{label}</dt>
@@ -71,15 +76,13 @@ function Lost({ label, children }: { readonly label: string; readonly children: 
   )
 }
 
-function readers({
-  groups,
-  total,
-}: {
-  readonly groups: readonly { readonly groupId: string }[]
-  readonly total: number
-}) {
+function Readers({ of: { groups, total } }: { readonly of: GroupList }) {
   if (total === 0) return 'No consumer group has a position in it.'
-  const names = groups.map(({ groupId }) => groupId).join(', ')
-  const more = total > groups.length ? ` and ${total - groups.length} more` : ''
-  return `${counted(total, 'consumer group has', 'consumer groups have')} a position in it: ${names}${more}.`
+  return (
+    <>
+      {counted(total, 'consumer group has', 'consumer groups have')} a position in it:{' '}
+      <VisibleText text={groups.map(({ groupId }) => groupId).join(', ')} />
+      {total > groups.length && ` and ${total - groups.length} more`}.
+    </>
+  )
 }

@@ -5,6 +5,7 @@ import type { Problem } from '../../api/problem.ts'
 import { Action, buttonClass } from '../../parts/button.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink, useGo } from '../../shell/address.tsx'
 
 /** Returns whether the broker says that it has no topic of this name. */
@@ -16,7 +17,7 @@ export function MissingTopic({ topic }: { readonly topic: string }) {
   const go = useGo()
   return (
     <>
-      <PageHead title={topic} documentTitle={`${topic} · Topic`} />
+      <PageHead title={topic} heading={<VisibleText text={topic} />} documentTitle={`${topic} · Topic`} />
       <Empty
         title="There is no topic of this name"
         action={
@@ -34,8 +35,8 @@ export function MissingTopic({ topic }: { readonly topic: string }) {
           </div>
         }
       >
-        The broker has no topic “{topic}”. It may have been deleted, or the address has another spelling: upper and
-        lower case differ.
+        The broker has no topic “<VisibleText text={topic} />
+        ”. It may have been deleted, or the address has another spelling: upper and lower case differ.
       </Empty>
     </>
   )

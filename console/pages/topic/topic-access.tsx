@@ -5,6 +5,7 @@ import { useRead } from '../../api/queries.ts'
 import { buttonClass } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { useMay } from '../../shell/session.tsx'
@@ -33,7 +34,8 @@ export function TopicAccess({ topic }: { readonly topic: string }) {
           <>
             {unreadable.length > 0 && (
               <p role="status" className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
-                The rules of {unreadable.join(', ')} cannot be read: another version has written them.
+                The rules of <VisibleText text={unreadable.join(', ')} /> cannot be read: another version has written
+                them.
               </p>
             )}
             {found.length > 0 && <div className="mb-2 flex justify-end">{grant}</div>}
@@ -58,11 +60,11 @@ export function TopicAccess({ topic }: { readonly topic: string }) {
 }
 
 const COLUMNS: readonly Column<AclRule>[] = [
-  { id: 'principal', head: 'Principal', isFixed: true, cell: ({ principal }) => principal },
+  { id: 'principal', head: 'Principal', isFixed: true, cell: ({ principal }) => <VisibleText text={principal} /> },
   { id: 'operation', head: 'May', cell: ({ operation }) => operation.toLowerCase() },
   {
     id: 'resource',
     head: 'By the rule for',
-    cell: ({ resource }) => (resource === '*' ? 'all topics' : <code className="font-mono">{resource}</code>),
+    cell: ({ resource }) => (resource === '*' ? 'all topics' : <VisibleText text={resource} />),
   },
 ]

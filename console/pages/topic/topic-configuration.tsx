@@ -129,10 +129,10 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
 }
 
 /** Returns the objections of the broker to the change, by config. It is asked while the fields are written. */
-function useCheck(topic: string, { body, steps, objections }: Change): Readonly<Record<string, string>> {
+function useCheck(topic: string, { body, steps }: Change): Readonly<Record<string, string>> {
   const settled = useSettled(JSON.stringify(body), CHECK_REST_MS)
   const asked = JSON.parse(settled) as { set: Record<string, string>; delete: string[] }
-  const isWanted = steps.length > 0 && Object.keys(objections).length === 0
+  const isWanted = steps.length > 0
   const check = useRead(
     'alter topic configs',
     { params: { topic }, body: { ...asked, validateOnly: true } },

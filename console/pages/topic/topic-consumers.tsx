@@ -6,8 +6,10 @@ import { Count } from '../../parts/amount.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Recipes } from '../../parts/recipes.tsx'
+import { SilentBrokers } from '../../parts/silent-brokers.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { counted } from '../../text/format.ts'
 
@@ -23,11 +25,7 @@ export function TopicConsumers({ topic }: { readonly topic: string }) {
       <Loaded read={groups} of="The consumers" rows={3}>
         {({ groups: rows, total, unavailableBrokers }) => (
           <>
-            {unavailableBrokers.map(({ brokerId, reason }) => (
-              <p key={brokerId} role="status" className="mb-2 rounded-control bg-warn-soft p-2 text-warn">
-                The groups of broker {brokerId} are missing: {reason}
-              </p>
-            ))}
+            <SilentBrokers brokers={unavailableBrokers} of="groups" />
             <DataTable
               name={`Consumer groups of ${topic}`}
               rows={rows}
@@ -64,7 +62,7 @@ function columnsOf(topic: string): readonly Column<ListedGroup>[] {
       isFixed: true,
       cell: ({ groupId }) => (
         <PageLink page="group" params={{ group: groupId }} search={{ topic }}>
-          {groupId}
+          <VisibleText text={groupId} />
         </PageLink>
       ),
     },

@@ -7,6 +7,7 @@ import { useRead } from '../../api/queries.ts'
 import { CopyButton } from '../../parts/copy.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { bytes, counted } from '../../text/format.ts'
 import { retentionOf } from './retention.ts'
@@ -29,6 +30,7 @@ export function TopicHead({ topic, current }: { readonly topic: string; readonly
     <>
       <PageHead
         title={topic}
+        heading={<VisibleText text={topic} />}
         documentTitle={`${topic} · ${LABELS[current]}`}
         beside={<CopyButton value={topic} of="topic name" />}
         actions={data !== undefined && problem?.status !== 404 && <TopicVerbs topic={data} />}

@@ -8,6 +8,7 @@ import { useRead } from '../../api/queries.ts'
 import { Count } from '../../parts/amount.tsx'
 import { buttonClass } from '../../parts/button.tsx'
 import { Section } from '../../parts/page.tsx'
+import { SilentBrokers } from '../../parts/silent-brokers.tsx'
 import { Stat, Stats } from '../../parts/stat.tsx'
 import { Empty, Loaded, Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -15,7 +16,7 @@ import { PageLink, useHere } from '../../shell/address.tsx'
 import { byteRate, bytes, exactBytes, rate, UNKNOWN } from '../../text/format.ts'
 import { TopicConsumers } from './topic-consumers.tsx'
 
-const Chart = lazy(() => import('../../parts/chart.tsx').then(({ Chart: part }) => ({ default: part })))
+const Chart = lazy(async () => ({ default: (await import('../../parts/chart.tsx')).Chart }))
 
 const MINUTE_MS = 60_000
 const RANGE_MS: Readonly<Record<(typeof RANGES)[number], number>> = { '15m': 15 * MINUTE_MS, '1h': 60 * MINUTE_MS }
@@ -34,15 +35,7 @@ export function TopicOverview({ topic }: { readonly topic: TopicDescription }) {
       <Loaded read={metrics} of="The traffic" rows={10}>
         {({ topics: [rates], unavailableBrokers }) => (
           <>
-            {unavailableBrokers.length > 0 && (
-              <div role="status" className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
-                {unavailableBrokers.map(({ brokerId, reason }) => (
-                  <p key={brokerId}>
-                    The traffic of broker {brokerId} is missing: {reason}
-                  </p>
-                ))}
-              </div>
-            )}
+            <SilentBrokers brokers={unavailableBrokers} of="traffic" />
             <Numbers topic={topic} rates={rates} />
             <Latencies rates={rates} />
             <Charts topic={topic} rates={rates} />

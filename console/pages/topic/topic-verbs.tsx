@@ -1,16 +1,17 @@
 // The verbs of a topic, each with its dialog.
 
 import { CopyPlus, Eraser, Rows3, Send, Trash2 } from 'lucide-react'
-import { lazy, Suspense, useState } from 'react'
+import { useState } from 'react'
 import type { TopicDescription } from '../../../src/api/topics.ts'
 import { Action } from '../../parts/button.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { useGo, useHere } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
 
-const Produce = lazy(() => import('../../parts/produce.tsx').then(({ Produce: part }) => ({ default: part })))
-const AddPartitions = lazy(() => import('./add-partitions.tsx').then(({ AddPartitions: part }) => ({ default: part })))
-const DeleteRecords = lazy(() => import('./delete-records.tsx').then(({ DeleteRecords: part }) => ({ default: part })))
-const DeleteTopic = lazy(() => import('./delete-topic.tsx').then(({ DeleteTopic: part }) => ({ default: part })))
+const Produce = lazyPart(async () => (await import('../../parts/produce.tsx')).Produce)
+const AddPartitions = lazyPart(async () => (await import('./add-partitions.tsx')).AddPartitions)
+const DeleteRecords = lazyPart(async () => (await import('./delete-records.tsx')).DeleteRecords)
+const DeleteTopic = lazyPart(async () => (await import('./delete-topic.tsx')).DeleteTopic)
 
 type Verb = 'produce' | 'add partitions' | 'delete records' | 'delete topic'
 
@@ -45,12 +46,10 @@ export function TopicVerbs({ topic }: { readonly topic: TopicDescription }) {
       <Action operation="delete topic" icon={Trash2} onClick={() => setVerb('delete topic')}>
         Delete topic
       </Action>
-      <Suspense>
-        {(verb === 'produce' || (search.produce && mayProduce)) && <Produce topic={name} onClose={close} />}
-        {verb === 'add partitions' && <AddPartitions topic={topic} onClose={close} />}
-        {verb === 'delete records' && <DeleteRecords topic={topic} onClose={close} />}
-        {verb === 'delete topic' && <DeleteTopic topic={topic} onClose={close} />}
-      </Suspense>
+      {(verb === 'produce' || (search.produce && mayProduce)) && <Produce topic={name} onClose={close} />}
+      {verb === 'add partitions' && <AddPartitions topic={topic} onClose={close} />}
+      {verb === 'delete records' && <DeleteRecords topic={topic} onClose={close} />}
+      {verb === 'delete topic' && <DeleteTopic topic={topic} onClose={close} />}
     </>
   )
 }

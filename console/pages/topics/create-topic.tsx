@@ -87,7 +87,7 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
   const check = useRead(
     'create topic',
     { body: { ...(JSON.parse(settled) as typeof body), validateOnly: true } },
-    { isWanted: isClear && isAsked, everyMs: 0 },
+    { isWanted: isAsked, everyMs: 0 },
   )
   const isChecked = settled === asked && !check.isOld && !check.isFetching
   const inherits = body.name !== '' && base.problem === null ? base.data : undefined

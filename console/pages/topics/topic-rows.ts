@@ -26,12 +26,15 @@ export interface TopicRow {
   readonly rates: Metrics['topics'][number] | undefined
 }
 
-export interface TopicRows {
-  /** The read that decides which topics are on the page, and in which order. */
-  readonly first: Read<{ readonly total: number }>
+interface TopicPage {
   readonly rows: readonly TopicRow[]
-  /** True while the rows belong to another filter or order. */
-  readonly isOld: boolean
+  /** The number of topics on all pages. */
+  readonly total: number
+}
+
+export interface TopicRows {
+  /** The page in the chosen order. Until it came, `data` is the page before and `isOld` is true. */
+  readonly read: Read<TopicPage>
   /** Why the other numbers are missing; null if they are not. */
   readonly secondProblem: Problem | null
   retrySecond(): void
@@ -48,8 +51,8 @@ export function useTopicRows({ q, sort, order, internal, offset }: SearchOf<'top
   const ranked = useRead('read topic metrics', { query: { ...METRICS, ...page } }, { isWanted: isByRate })
   const listed = useRead('list topics', { query: page }, { isWanted: !isByRate })
   const first = isByRate ? ranked : listed
-  const found: readonly { readonly name: string }[] | undefined = (isByRate ? ranked : listed).data?.topics
-  const names = found?.map(({ name }) => name) ?? []
+  const found: readonly { readonly name: string }[] = first.data?.topics ?? []
+  const names = found.map(({ name }) => name)
   const [some, others] = useSettled(inTwo(names), RATES_REST_MS).split('\n')
   const limit = TOPICS_AT_ONCE
   const ask = (given: string | undefined) => ({ query: { names: given, limit } })
@@ -66,14 +69,13 @@ export function useTopicRows({ q, sort, order, internal, offset }: SearchOf<'top
   const summaryOf = new Map(lists.flatMap(answer => answer?.topics ?? []).map(each => [each.name, each]))
   const rows = names.map(name => ({ name, summary: summaryOf.get(name), rates: ratesOf.get(name) }))
 
-  // The rows of the other order stay until this one has answered.
-  const last = useRef<readonly TopicRow[]>(rows)
-  if (found !== undefined) last.current = rows
+  // Another order is another read, but the page before stays until it has answered.
+  const last = useRef<TopicPage>(undefined)
+  if (first.data !== undefined) last.current = { rows, total: first.data.total }
+  else if (first.problem !== null) last.current = undefined
   const second = (isByRate ? [summaries, moreSummaries] : [rates, moreRates]).find(({ problem }) => problem !== null)
   return {
-    first,
-    rows: last.current,
-    isOld: first.isOld || found === undefined,
+    read: { ...first, data: last.current, isOld: first.isOld || first.data === undefined },
     secondProblem: second?.problem ?? null,
     retrySecond: () => second?.retry(),
     silent: metrics.find(answer => answer !== undefined)?.unavailableBrokers ?? [],

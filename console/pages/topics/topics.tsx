@@ -1,13 +1,15 @@
 // The page Topics: all topics of the cluster with their traffic, filtered and sorted by the broker.
 
 import { Plus } from 'lucide-react'
-import { lazy, Suspense } from 'react'
+import { useState } from 'react'
 import { Action, Button } from '../../parts/button.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
 import { SwitchField } from '../../parts/field.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Recipes } from '../../parts/recipes.tsx'
+import { SilentBrokers } from '../../parts/silent-brokers.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { useGo, useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
@@ -16,21 +18,22 @@ import { counted } from '../../text/format.ts'
 import { topicColumns } from './topic-columns.tsx'
 import { TOPICS_AT_ONCE, useTopicRows } from './topic-rows.ts'
 
-const CreateTopic = lazy(() =>
-  import('./create-topic.tsx').then(({ CreateTopic: component }) => ({ default: component })),
-)
+const CreateTopic = lazyPart(async () => (await import('./create-topic.tsx')).CreateTopic)
 
 const NAME = 'Topics'
 
 export function Topics() {
-  const { search, set } = useHere('topics')
+  const { search: address, set } = useHere('topics')
   const go = useGo()
+  // The rows follow each letter of the filter; the address follows a little later.
+  const [typed, setTyped] = useState(address.q)
+  const search = typed === address.q ? address : { ...address, q: typed, offset: null }
   const mayCreate = useMay('create topic')
   const tier = useCapability('remote-tier')
-  const { first, rows, isOld, secondProblem, retrySecond, silent, newestMs } = useTopicRows(search)
+  const { read, secondProblem, retrySecond, silent, newestMs } = useTopicRows(search)
   const { q, sort, order, internal } = search
   const columns = topicColumns({ newestMs, why: secondProblem?.detail, tier })
-  const total = first.data?.total
+  const total = read.data?.total
   return (
     <>
       <PageHead
@@ -51,7 +54,12 @@ export function Topics() {
         </span>
       </PageHead>
       <div className="mb-3 flex flex-wrap items-center gap-x-6 gap-y-1">
-        <FilterField label="Filter topics by name" value={q} onChange={text => set({ q: text, offset: null })} />
+        <FilterField
+          label="Filter topics by name"
+          value={address.q}
+          onChange={text => set({ q: text, offset: null })}
+          onTyped={setTyped}
+        />
         <SwitchField
           label="Internal topics"
           isOn={internal}
@@ -61,15 +69,7 @@ export function Topics() {
           <ColumnChoice name={NAME} columns={columns} />
         </div>
       </div>
-      {silent.length > 0 && (
-        <div role="status" className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
-          {silent.map(({ brokerId, reason }) => (
-            <p key={brokerId}>
-              The traffic of broker {brokerId} is missing: {reason}
-            </p>
-          ))}
-        </div>
-      )}
+      <SilentBrokers brokers={silent} of="traffic" />
       {secondProblem !== null && (
         <div role="status" className="mb-3 flex flex-wrap items-center gap-3 rounded-card bg-warn-soft p-3 text-warn">
           <span>Some numbers could not be loaded. {secondProblem.detail}</span>
@@ -78,16 +78,8 @@ export function Topics() {
           </Button>
         </div>
       )}
-      <Loaded
-        read={
-          first.data === undefined && rows.length > 0 && first.problem === null
-            ? { ...first, data: { total: 0 } }
-            : first
-        }
-        of="The topics"
-        rows={20}
-      >
-        {() => (
+      <Loaded read={read} of="The topics" rows={20}>
+        {({ rows, total: all }) => (
           <>
             <DataTable
               name={NAME}
@@ -101,11 +93,11 @@ export function Topics() {
                   set({ sort: by as typeof sort, order: direction, offset: null }, { isStep: true }),
               }}
               onOpen={({ name }) => go({ page: 'topic', params: { topic: name } })}
-              isOld={isOld}
-              empty={<NoTopics />}
+              isOld={read.isOld}
+              empty={<NoTopics q={q} />}
             />
             <Pager
-              total={total ?? 0}
+              total={all}
               offset={search.offset ?? 0}
               limit={TOPICS_AT_ONCE}
               of="topics"
@@ -115,17 +107,15 @@ export function Topics() {
         )}
       </Loaded>
       {mayCreate && search.create && (
-        <Suspense>
-          <CreateTopic key={search.like} like={search.like} onClose={() => set({ create: false, like: '' })} />
-        </Suspense>
+        <CreateTopic key={search.like} like={search.like} onClose={() => set({ create: false, like: '' })} />
       )}
     </>
   )
 }
 
-function NoTopics() {
+function NoTopics({ q }: { readonly q: string }) {
   const { search, set } = useHere('topics')
-  const { q, internal, offset } = search
+  const { internal, offset } = search
   if (offset !== null && offset > 0)
     return (
       <Empty

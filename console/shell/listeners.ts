@@ -1,8 +1,8 @@
 // The ways for Kafka clients into the cluster: one for each name of a listener, with the advertised addresses of all
 // brokers, the security, and the things that a client needs for it.
 
-import type { KafkaListener } from '../../../src/api/capabilities.ts'
-import type { ClientAccess, Mechanism } from '../../text/client-properties.ts'
+import type { KafkaListener } from '../../src/api/capabilities.ts'
+import type { ClientAccess, Mechanism } from '../text/client-properties.ts'
 
 export interface Way {
   /** The name of the listener, such as PLAINTEXT or EXTERNAL. */
@@ -15,10 +15,10 @@ export interface Way {
 /** Mechanisms that need only a name and a password come first: a credential for them is made in the console. */
 const PREFERRED: readonly string[] = ['SCRAM-SHA-256', 'PLAIN', 'OAUTHBEARER', 'GSSAPI']
 
-/** Returns the ways in the order of the listeners. Each has a different name. */
+/** Returns the ways, each with another name: those that need no settings first, then in the order of the listeners. */
 export function waysOf(listeners: readonly KafkaListener[]): readonly Way[] {
   const byName = Map.groupBy(listeners, ({ name }) => name)
-  return Array.from(byName, ([name, same]) => {
+  const ways = Array.from(byName, ([name, same]) => {
     // The broker that answers comes first, and it alone tells its mechanisms.
     const [{ security, mechanisms }] = same as [KafkaListener]
     const mechanism = PREFERRED.find(each => mechanisms.includes(each)) as Mechanism | undefined
@@ -28,6 +28,8 @@ export function waysOf(listeners: readonly KafkaListener[]): readonly Way[] {
       needsCertificate: same.some(({ needsCertificate }) => needsCertificate === true),
     }
   })
+  const isPlain = ({ access }: Way) => access.security === 'PLAINTEXT'
+  return [...ways.filter(isPlain), ...ways.filter(way => !isPlain(way))]
 }
 
 /** Only an IPv6 address has colons, and needs brackets. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KafkaListener } from '../../../src/api/capabilities.ts'
+import type { KafkaListener } from '../../src/api/capabilities.ts'
 import { waysOf } from './listeners.ts'
 
 const listener = (given: Partial<KafkaListener>): KafkaListener => ({
@@ -36,4 +36,12 @@ test('a mechanism with a name and a password comes before one with tokens', () =
   const [way] = waysOf([listener({ security: 'SASL_SSL', mechanisms: ['OAUTHBEARER', 'SCRAM-SHA-256'] })])
   assert.equal(way!.access.mechanism, 'SCRAM-SHA-256')
   assert.equal(waysOf([listener({})])[0]!.access.mechanism, null)
+})
+
+test('a way without settings comes before one with TLS', () => {
+  const ways = waysOf([listener({ name: 'OUTSIDE', security: 'SSL' }), listener({ name: 'INSIDE', port: 9094 })])
+  assert.deepEqual(
+    ways.map(({ name }) => name),
+    ['INSIDE', 'OUTSIDE'],
+  )
 })
