@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { Button } from './button.tsx'
 
 interface DialogProps {
-  readonly title: string
+  readonly title: ReactNode
   readonly onClose: () => void
   readonly children: ReactNode
   /** For tables and long forms. */
