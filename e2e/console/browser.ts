@@ -30,11 +30,32 @@ export interface Visit {
 }
 
 /** Opens a page in a context of its own, which has its own cookies and its own preferences. */
-export async function visit(cleanUp: CleanUp, browser: Browser, url: string, options: BrowserContextOptions = {}) {
+export async function visit(
+  cleanUp: CleanUp,
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
   const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 }, ...options })
   context.setDefaultTimeout(10_000)
   cleanUp.after(() => context.close())
   return watch(await context.newPage(), url)
+}
+
+/**
+ * Opens a page of a user who has signed in: `session` is the cookie, as name=value. So a journey begins at its subject.
+ */
+export async function visitAs(
+  cleanUp: CleanUp,
+  browser: Browser,
+  url: string,
+  session: string,
+  options: BrowserContextOptions = {},
+): Promise<Visit> {
+  const visited = await visit(cleanUp, browser, url, options)
+  const [name, value] = session.split('=', 2)
+  await visited.page.context().addCookies([{ name: name!, value: value!, url }])
+  return visited
 }
 
 /** Watches a page of the broker at `url`. */
