@@ -14,6 +14,8 @@ interface DialogProps {
   readonly isDismissable?: boolean
 }
 
+const FIELDS = ':is(input, select, textarea):not(:disabled)'
+
 /** Renders an open dialog. It is open as long as it is rendered. */
 export function Dialog({ title, onClose, children, isWide = false, isDismissable = true }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null)
@@ -22,6 +24,9 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
     const opener = document.activeElement
     const element = dialog.current!
     element.showModal()
+    // The browser chooses the button that closes. A field comes first, if it is in the window without scrolling.
+    const field = element.querySelector<HTMLElement>(FIELDS)
+    if (field !== null && field.getBoundingClientRect().bottom <= innerHeight) field.focus()
     return () => {
       element.close()
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
