@@ -42,7 +42,11 @@ export async function openDialog(page: Page, press: () => Promise<void>): Promis
 const TABS = 20
 
 /** Checks the dialog and closes it. `opener` is the control that must have the focus afterwards. Returns what is wrong. */
-export async function closeWithManners(page: Page, dialog: Locator, opener: Locator | null): Promise<readonly string[]> {
+export async function closeWithManners(
+  page: Page,
+  dialog: Locator,
+  opener: Locator | null,
+): Promise<readonly string[]> {
   const wrong: string[] = []
   const name = await nameOf(page)
   if (name === '') wrong.push('has no name')
@@ -66,7 +70,9 @@ export async function closeWithManners(page: Page, dialog: Locator, opener: Loca
     return wrong
   }
   if (opener !== null && !(await opener.evaluate(element => element.matches(':focus'))))
-    wrong.push(`the focus does not return, and is at ${await page.evaluate('document.activeElement.outerHTML.slice(0, 120)')}`)
+    wrong.push(
+      `the focus does not return, and is at ${await page.evaluate('document.activeElement.outerHTML.slice(0, 120)')}`,
+    )
   return wrong
 }
 

@@ -84,7 +84,8 @@ export async function joinAs(wire: Wire, groupId: string, topic: string, clientI
 export async function seed({ admin, connect }: World): Promise<void> {
   assert.equal(NAMES.long.length, LONGEST_TOPIC)
   for (const [name, partitions] of Object.entries(PARTITIONS)) {
-    const configs = name === NAMES.odd ? { 'max.message.bytes': String(2 * BIG_BYTES) } : { 'retention.ms': '604800000' }
+    const configs =
+      name === NAMES.odd ? { 'max.message.bytes': String(2 * BIG_BYTES) } : { 'retention.ms': '604800000' }
     await must(admin, 'POST', '/api/v1/topics', { name, partitions, configs })
   }
   const wire = await connect()

@@ -135,8 +135,11 @@ describe('every page of the console', { skip: noBrowser }, () => {
           walk.visit = await visit(own, browser, world.url)
           const { page } = walk.visit
           page.on('request', request => {
-            const isAsking = ['GET', 'HEAD'].includes(request.method()) || /\/auth\/|"(dryRun|validateOnly)":true/.test(request.url() + request.postData())
-            if (!isAsking) (walk.visit.complaints as string[]).push(`the walk sent ${request.method()} ${request.url()}`)
+            const isAsking =
+              ['GET', 'HEAD'].includes(request.method()) ||
+              /\/auth\/|"(dryRun|validateOnly)":true/.test(request.url() + request.postData())
+            if (!isAsking)
+              (walk.visit.complaints as string[]).push(`the walk sent ${request.method()} ${request.url()}`)
           })
           await page.goto('/')
           await signIn(page, user.username, user.password)
@@ -214,9 +217,11 @@ describe('every page of the console', { skip: noBrowser }, () => {
   test('every dialog of the sources was open on the way of the ADMIN', () => {
     const sources = globSync('console/{pages,parts,shell}/**/*.tsx', { cwd: root })
     const titles = sources.flatMap(file =>
-      [...readFileSync(join(root, file), 'utf8').matchAll(/<(?:Dialog|Confirm)\b[^>]*?\btitle=(?:"([^"]+)"|\{`([^`]+)`)/g)].map(
-        ([, plain, template]) => plain ?? template!.replaceAll(/\$\{[^}]+\}/g, '…'),
-      ),
+      [
+        ...readFileSync(join(root, file), 'utf8').matchAll(
+          /<(?:Dialog|Confirm)\b[^>]*?\btitle=(?:"([^"]+)"|\{`([^`]+)`)/g,
+        ),
+      ].map(([, plain, template]) => plain ?? template!.replaceAll(/\$\{[^}]+\}/g, '…')),
     )
     assert.ok(titles.length > 10)
     const seen = [...walks.ADMIN.dialogs]
@@ -260,7 +265,11 @@ describe('every page of the console', { skip: noBrowser }, () => {
       const isApi = pathname.startsWith('/api/')
       if (!isApi && !patterns.some(pattern => pattern.test(pathname))) dead.push(`no page: ${link}`)
       const [, noun, name] = pathname.split('/')
-      const path = isApi ? pathname + search : noun! in described && name !== undefined ? described[noun as 'topics'] + name : null
+      const path = isApi
+        ? pathname + search
+        : noun! in described && name !== undefined
+          ? described[noun as 'topics'] + name
+          : null
       if (path === null) continue
       const { status } = await fetch(world.url + path, { headers: { cookie: viewer.cookie } })
       if (status >= 400 && !path.includes('no-such-')) dead.push(`${status}: ${link}`)
