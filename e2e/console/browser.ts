@@ -120,6 +120,14 @@ function readAxe(): Promise<string> {
   return axe
 }
 
+const HEIGHT = 800
+
+/** Gives the window this width. Resolves when the page has followed. */
+export async function resize(page: Page, width: number): Promise<void> {
+  await page.setViewportSize({ width, height: HEIGHT })
+  await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))')
+}
+
 /** Returns the pixels by which the page, or the dialog over it, is wider than its window. */
 export function overflow(page: Page): Promise<number> {
   return page.evaluate(`Math.max(...[document.documentElement, ...document.querySelectorAll('dialog[open]')].map(

@@ -1,6 +1,6 @@
 // Opens the dialogs of a page, and checks the manners of each: its name, where the focus is, and how it closes.
 
-import type { Locator, Page } from 'playwright-core'
+import type { ElementHandle, Locator, Page } from 'playwright-core'
 
 /** The controls that may open a dialog. A control of a form sends the form instead. */
 const OPENERS =
@@ -12,18 +12,21 @@ const OPENS_WITHIN_MS = 3_000
 export interface Opener {
   /** What it opens, without the names of a row. */
   readonly kind: string
-  readonly button: Locator
+  readonly button: ElementHandle
 }
 
 /** Returns the controls that are seen and may open a dialog. */
 export async function openersOf(page: Page): Promise<readonly Opener[]> {
-  const found = await page.evaluate<readonly (readonly [kind: string, index: number])[]>(`
-    [...document.querySelectorAll(${JSON.stringify(OPENERS)})].flatMap((button, index) => {
-      if (!button.checkVisibility() || button.closest('dialog') !== null) return []
-      const operation = button.closest('[data-operation]')?.dataset.operation ?? ''
-      return [[operation + ': ' + button.innerText.trim(), index]]
-    })`)
-  return found.map(([kind, index]) => ({ kind, button: page.locator(OPENERS).nth(index) }))
+  const found = await page.locator(OPENERS).elementHandles()
+  const kinds = await Promise.all(
+    found.map(button =>
+      button.evaluate(element => {
+        if (!element.checkVisibility({ visibilityProperty: true }) || element.closest('dialog') !== null) return null
+        return `${element.closest('[data-operation]')?.getAttribute('data-operation') ?? ''}: ${element.textContent.trim()}`
+      }),
+    ),
+  )
+  return found.flatMap((button, at) => (kinds[at] == null ? [] : [{ kind: kinds[at], button }]))
 }
 
 /** Presses the control. Resolves with the dialog; null if the control opens none. */
@@ -41,11 +44,14 @@ export async function openDialog(page: Page, press: () => Promise<void>): Promis
 
 const TABS = 20
 
-/** Checks the dialog and closes it. `opener` is the control that must have the focus afterwards. Returns what is wrong. */
+/**
+ * Checks the dialog and closes it. `opener` is the control that must have the focus afterwards; if it is gone, because
+ * the dialog belongs to another page, the focus must be on the heading. Returns what is wrong.
+ */
 export async function closeWithManners(
   page: Page,
   dialog: Locator,
-  opener: Locator | null,
+  opener: ElementHandle | null,
 ): Promise<readonly string[]> {
   const wrong: string[] = []
   const name = await nameOf(page)
@@ -69,7 +75,10 @@ export async function closeWithManners(
     await page.reload()
     return wrong
   }
-  if (opener !== null && !(await opener.evaluate(element => element.matches(':focus'))))
+  const isBack = await opener?.evaluate(element =>
+    element.isConnected ? element.matches(':focus') : element.ownerDocument.activeElement.matches('h1'),
+  )
+  if (isBack === false)
     wrong.push(
       `the focus does not return, and is at ${await page.evaluate('document.activeElement.outerHTML.slice(0, 120)')}`,
     )

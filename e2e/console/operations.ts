@@ -10,7 +10,10 @@ export const adminOperations = (Object.keys(operations) as Operation[]).filter(
 )
 
 /** Operations for an ADMIN without a control that carries their name, and why. */
-export const WITHOUT_CONTROL: Readonly<Partial<Record<Operation, string>>> = {}
+export const WITHOUT_CONTROL: Readonly<Partial<Record<Operation, string>>> = {
+  'change credential':
+    'a new credential of the same name replaces the old one, and names the mechanism (store credential)',
+}
 
 const patterns = (Object.keys(operations) as Operation[])
   .map(operation => {

@@ -20,7 +20,7 @@ const TITLE = 'Delete group'
 
 export function DeleteGroup({ group, onClose }: DeleteGroupProps) {
   const { groupId, members, positions } = group
-  const change = useChange('delete group')
+  const change = useChange('delete group', { isShown: false })
   const go = useGo()
   if (members.length > 0)
     return (
@@ -41,7 +41,7 @@ export function DeleteGroup({ group, onClose }: DeleteGroupProps) {
   const remove = async () => {
     if ((await change.run({ params: { group: groupId } })) === null) return
     toast(`Deleted the group ${groupId}.`)
-    go({ page: 'groups' })
+    go({ page: 'groups' }, { replace: true })
   }
   return (
     <Confirm

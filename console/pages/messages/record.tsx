@@ -8,7 +8,7 @@ import { RECORD_TABS } from '../../../src/api/pages.ts'
 import { useRead } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
-import { Skeleton } from '../../parts/states.tsx'
+import { Empty, Skeleton } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Time } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
@@ -22,6 +22,8 @@ interface RecordPanelProps {
   readonly topic: string
   readonly search: MessageSearch
   readonly place: Place
+  /** Why the broker cannot decode as the address says; null if it can. */
+  readonly undecodable: string | null
   /** The record as the list has it, shown until the whole one is there. */
   readonly listed: ShownRecord | undefined
   readonly isCompacted: boolean
@@ -43,9 +45,13 @@ const TAB_LABELS: Readonly<Record<RecordTab, string>> = {
 }
 
 export function RecordPanel(props: RecordPanelProps) {
-  const { topic, search, place, listed, isCompacted, onUp, onDown, onClose, onChange } = props
+  const { topic, search, place, undecodable, listed, isCompacted, onUp, onDown, onClose, onChange } = props
   const heading = useRef<HTMLHeadingElement>(null)
-  const read = useRead('show message', { params: { topic, ...place }, query: decodingOf(search) }, { everyMs: 0 })
+  const read = useRead(
+    'show message',
+    { params: { topic, ...place }, query: decodingOf(search) },
+    { everyMs: 0, isWanted: undecodable === null },
+  )
   // While another record loads, the answer is still that of the one before.
   const whole =
     read.data !== undefined && placeText(read.data) === placeText(place) && !read.isOld ? read.data : undefined
@@ -112,7 +118,9 @@ export function RecordPanel(props: RecordPanelProps) {
       {read.problem !== null && whole === undefined && (
         <ProblemNote problem={read.problem} of="The record" onRetry={read.retry} />
       )}
-      {record === undefined ? (
+      {undecodable !== null ? (
+        <Empty title="Schema registry">{undecodable}</Empty>
+      ) : record === undefined ? (
         read.problem === null && <Skeleton rows={8} />
       ) : (
         <>

@@ -7,8 +7,8 @@ import { DialogActions } from '../../../parts/dialog.tsx'
 import { TextField } from '../../../parts/field.tsx'
 import { ProblemNote } from '../../../parts/problem-note.tsx'
 import { VisibleText } from '../../../parts/visible-text.tsx'
+import type { Preview } from './preview.ts'
 import { totalsSentence } from './reset-effects.ts'
-import type { Preview } from './reset-offsets.tsx'
 
 interface ConfirmStepProps {
   readonly groupId: string
