@@ -45,7 +45,8 @@ export function Live({ topic, search, columns, onOpen }: LiveProps) {
   const drawn = isFast && !isStill ? shown.slice(0, MOST_DRAWN_FAST) : shown
   return (
     <div ref={list}>
-      <div className="mb-2 flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1">
+      {/* It stays in view: a list that stands still far down still counts what arrives. */}
+      <div className="sticky top-12 z-10 mb-2 flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1 bg-canvas py-1">
         <Button isSmall icon={isStopped ? Play : Pause} onClick={() => setStopped(!isStopped)}>
           {isStopped ? 'Resume' : 'Pause'}
         </Button>
