@@ -7,6 +7,7 @@ import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
 import { compression } from './compression.ts'
+import { consolePages } from './console/pages.ts'
 import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
@@ -48,6 +49,7 @@ const QUESTIONS: readonly Question[] = [
   flood,
   reconnect,
   adminHttp,
+  consolePages,
   kafkaProduce,
   kafkaLatency,
   kafkaConsume,
