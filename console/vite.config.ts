@@ -8,6 +8,9 @@ import { servedFiles } from './served-files.ts'
 /** The broker that `npm run dev` asks. */
 const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
 
+/** The commands for terminals, and their parts. */
+const COMMANDS = /(commands|client-properties|command-access|recipes|shell)\.tsx?$/
+
 export default defineConfig({
   root: import.meta.dirname,
   base: '/',
@@ -20,7 +23,8 @@ export default defineConfig({
     // The security policy of the broker allows no data: URLs for scripts and fonts, and every file is small.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // What many pages share is one file, so that a page asks for few. The commands are large, and few pages need them.
+    // Modules that several pages share are in one file, so that a page needs few requests. The commands are not in it,
+    // because they are large and few pages need them.
     rolldownOptions: {
       output: {
         codeSplitting: {
@@ -28,8 +32,9 @@ export default defineConfig({
             {
               name: 'shared',
               minShareCount: 3,
-              test: id => !/(commands|client-properties|command-access|recipes|shell)\.tsx?$/.test(id),
+              test: id => !COMMANDS.test(id),
             },
+            { name: 'commands', minShareCount: 2, test: COMMANDS },
           ],
         },
       },

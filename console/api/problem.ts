@@ -55,7 +55,7 @@ export function ownProblem(code: OwnCode, status = 0): Problem {
   return new Problem({ code, title: SENTENCES[code], detail: SENTENCES[code], status })
 }
 
-/** Returns the error as a problem. An error that is none is a mistake of the console, which says its own text. */
+/** Returns the error as a problem. Any other error is a mistake of the console. */
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   return new Problem({

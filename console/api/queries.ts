@@ -11,7 +11,9 @@ import { asProblem, Problem } from './problem.ts'
 /** The step of the broker's history: rates do not change faster. */
 const STEP_MS = 15_000
 
-/** How often a visible answer is asked for again, in ms. An operation that is not here is asked on demand and on focus. */
+/**
+ * How often a visible answer is asked for again, in ms. An operation that is not here is asked on demand and on focus.
+ */
 const EVERY_MS: Readonly<Partial<Record<keyof Contract, number>>> = {
   'read metrics': STEP_MS,
   'read metrics history': STEP_MS,

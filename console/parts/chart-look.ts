@@ -1,8 +1,15 @@
 // How each series of a chart is drawn. A colour never stands alone: a dash or a marker repeats it.
 
 /** The colours of series, each with its token. The first four are for things, the next three for percentiles. */
-export const SERIES_COLOURS = ['series-1', 'series-2', 'series-3', 'series-4', 'p50', 'p95', 'p99', 'danger'] as const
-export type SeriesColour = (typeof SERIES_COLOURS)[number]
+export type SeriesColour = 'series-1' | 'series-2' | 'series-3' | 'series-4' | 'p50' | 'p95' | 'p99' | 'danger'
+
+export interface Series {
+  readonly label: string
+  /** One value for each time; null where nothing is known. */
+  readonly values: readonly (number | null)[]
+  /** A dash belongs to each colour. Failures are `danger`, and each of their values above 0 has a marker. */
+  readonly colour: SeriesColour
+}
 
 export interface Look {
   /** The lengths of strokes and gaps in px; empty for a solid line. */

@@ -1,13 +1,12 @@
-// The picture of a chart: uPlot on a canvas. It is loaded only when a chart is on the page. What the picture says in
-// words, its legend and its table are in chart.tsx.
+// The picture of a chart: uPlot on a canvas. It is loaded only when a chart is on the page. Its words, its
+// legend and its table are in chart.tsx.
 
 import './chart.css'
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 import uPlot from 'uplot'
 import { usePreference } from '../shell/preferences.ts'
 import { timeOfDay } from '../text/zone.ts'
-import type { Series } from './chart.tsx'
-import { LOOKS, markedValues } from './chart-look.ts'
+import { LOOKS, markedValues, type Series } from './chart-look.ts'
 import { useZone } from './time.tsx'
 
 interface PlotProps {

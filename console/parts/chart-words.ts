@@ -38,7 +38,7 @@ export function readValues(
   return `${timeOfDay(times[at], zone)}: ${values.join(', ')}`
 }
 
-/** Returns the index of the time that is nearest; null if there is none. */
+/** Returns the index of the time that is nearest; null without a cursor or times. */
 export function nearest(times: readonly number[], ms: number | null): number | null {
   if (ms === null || times.length === 0) return null
   let best = 0

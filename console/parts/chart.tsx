@@ -6,17 +6,9 @@ import { type KeyboardEvent, lazy, Suspense, useCallback, useId, useState } from
 import { timeOfDay } from '../text/zone.ts'
 import { Button } from './button.tsx'
 import { useCursor } from './chart-cursor.ts'
-import { LOOKS, type SeriesColour } from './chart-look.ts'
+import { LOOKS, type Series, type SeriesColour } from './chart-look.ts'
 import { describeChart, moveCursor, nearest, readValues } from './chart-words.ts'
 import { useZone } from './time.tsx'
-
-export interface Series {
-  readonly label: string
-  /** One value for each time; null where nothing is known. */
-  readonly values: readonly (number | null)[]
-  /** A dash belongs to each colour. Failures are `danger`, and each of their values above 0 has a marker. */
-  readonly colour: SeriesColour
-}
 
 export interface ChartProps {
   readonly title: string

@@ -14,7 +14,7 @@ interface ConfirmProps {
   readonly title: string
   /** The name that the user has to type; null if one press is enough, because nothing is lost. */
   readonly name: string | null
-  /** What happens, and what is lost. */
+  /** The sentences that say what happens and what is lost. */
   readonly children: ReactNode
   /** The text of the button. */
   readonly verb: string

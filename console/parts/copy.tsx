@@ -35,7 +35,7 @@ const SHOWN_MS = 1_500
 
 interface CopyProps {
   readonly value: string | (() => string | Promise<string>)
-  /** What is copied, for the name of the button: `topic name`. */
+  /** The name of the copied thing, for the name of the button: `topic name`. */
   readonly of: string
   /** The visible text; only an icon without it. */
   readonly label?: string
@@ -73,9 +73,9 @@ export function Command({ text, label }: { readonly text: string; readonly label
       {label !== undefined && <figcaption className="mb-1 text-muted">{label}</figcaption>}
       <div className="flex items-start gap-1 rounded-control border border-line bg-raised">
         {/* A long line wraps: a command whose end cannot be seen is not read before it is run. */}
-        <pre className="min-w-0 grow p-2 font-mono text-dense whitespace-pre-wrap" aria-label={label ?? 'Command'}>
-          {text}
-        </pre>
+        <section className="min-w-0 grow" aria-label={label ?? 'Command'}>
+          <pre className="p-2 font-mono text-dense whitespace-pre-wrap">{text}</pre>
+        </section>
         <CopyButton value={text} of={label === undefined ? 'command' : `command: ${label}`} />
       </div>
     </figure>

@@ -40,7 +40,11 @@ export function PageHead({ title, heading = title, documentTitle = title, childr
         </div>
         {children !== undefined && <div className="text-muted">{children}</div>}
       </div>
-      {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
+      {actions !== undefined && (
+        <div data-page-actions className="flex flex-wrap gap-2">
+          {actions}
+        </div>
+      )}
     </div>
   )
 }

@@ -7,7 +7,7 @@ import { CopyButton } from './copy.tsx'
 
 interface ProblemNoteProps {
   readonly problem: Problem
-  /** What was to be shown or done: `The topics`. */
+  /** The things that were to be shown or done: `The topics`. */
   readonly of?: string
   readonly onRetry?: () => void
 }

@@ -1,7 +1,7 @@
 // A choice of a few words in a row, of which one holds.
 
 interface SegmentsProps<T extends string> {
-  /** What is chosen: `Range`. */
+  /** The name of the choice: `Range`. */
   readonly label: string
   readonly options: readonly (readonly [value: T, label: string])[]
   readonly value: T

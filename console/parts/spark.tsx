@@ -3,7 +3,7 @@
 interface SparkProps {
   /** Oldest first; null where nothing is known. */
   readonly values: readonly (number | null)[]
-  /** What it shows, for screen readers: `Records in per second, the last hour`. */
+  /** A description for screen readers: `Records in per second, the last hour`. */
   readonly label: string
   /** In px; `full` takes the width that there is. */
   readonly width?: number | 'full'

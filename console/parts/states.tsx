@@ -1,4 +1,4 @@
-// What stands in place of content: nothing yet, nothing at all, and old content.
+// The states of content that loads: nothing yet, nothing at all, and old content.
 
 import { type ReactNode, useEffect, useState } from 'react'
 import { pause } from '../api/client.ts'
@@ -53,14 +53,16 @@ export function Empty({ title, children, action }: EmptyProps) {
 
 interface LoadedProps<T> {
   readonly read: Read<T>
-  /** What is loaded, for messages: `The topics`. */
+  /** The name of the content, for messages: `The topics`. */
   readonly of: string
   /** The height of the skeleton in rows. */
   readonly rows?: number
   readonly children: (data: T) => ReactNode
 }
 
-/** Shows an answer: a skeleton before, old data with its time while newer ones fail, and a problem if there is nothing. */
+/**
+ * Shows an answer. Before it comes there is a skeleton. If a newer answer fails, the old one stays with its time.
+ */
 export function Loaded<T>({ read, of, rows = 6, children }: LoadedProps<T>) {
   const { data, problem, atMs, retry } = read
   if (data === undefined)

@@ -1,6 +1,7 @@
 // Times in the zone that the user has chosen, for showing and for typing.
 
 import { useState } from 'react'
+import { nowMs } from '../shell/clock.ts'
 import { usePreference } from '../shell/preferences.ts'
 import { instant, localZone, machineTime, readInstant, timeOfDay, zoneLabel } from '../text/zone.ts'
 import { TextField } from './field.tsx'
@@ -42,7 +43,7 @@ export function TimeField({ label, value, onChange, error }: TimeFieldProps) {
   const [typed, setTyped] = useState(value === null ? '' : instant(value, zone))
   const read = typed.trim() === '' ? null : readInstant(typed, zone)
   const objection = read !== null && 'error' in read ? read.error : undefined
-  const now = read !== null && 'ms' in read ? read.ms : Date.now()
+  const now = read !== null && 'ms' in read ? read.ms : nowMs()
   return (
     <TextField
       label={label}

@@ -67,6 +67,8 @@ interface PageLinkProps<Id extends PageId> extends Target<Id> {
   readonly className?: string
   readonly title?: string
   readonly isCurrent?: boolean
+  /** Runs before the page changes. */
+  readonly onPress?: () => void
 }
 
 /** A link to a page of the console. */
@@ -79,6 +81,7 @@ export function PageLink<Id extends PageId>(props: PageLinkProps<Id>) {
       className={className}
       {...(props.title === undefined ? {} : { title: props.title })}
       activeProps={{}}
+      {...(props.onPress === undefined ? {} : { onClick: props.onPress })}
       aria-current={props.isCurrent ? 'page' : undefined}
     >
       {children}

@@ -1,10 +1,13 @@
-// What holds for every page and must not be missed: the broker is away, access is open, the password is the shipped one.
+// Messages above every page: the broker is away, it serves a newer console, access is open, or the password is the one
+// that Ketch ships.
 
 import { TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { Button } from '../parts/button.tsx'
 import { Time } from '../parts/time.tsx'
 import { PageLink } from './address.tsx'
 import { useConnection } from './connection.ts'
+import { useNewerBuild } from './newer-build.ts'
 import { useSession } from './session.tsx'
 
 function Banner({
@@ -49,9 +52,18 @@ export function AwayBanner() {
 
 export function Banners() {
   const { status } = useSession()
+  const isNewer = useNewerBuild()
   return (
     <>
       <AwayBanner />
+      {isNewer && (
+        <Banner tone="warn" name="newer-build">
+          <span className="mr-3">The broker serves a newer console than this page.</span>
+          <Button isSmall onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </Banner>
+      )}
       {status?.securityEnabled === false && (
         <Banner tone="warn" name="open-access">
           Open access: everybody who can reach this address is an administrator.
@@ -63,7 +75,7 @@ export function Banners() {
           <PageLink page="password" className="text-accent underline underline-offset-2">
             Change it
           </PageLink>
-          : until then nobody can sign in from another machine.
+          : until then the broker refuses this user everything else from another machine.
         </Banner>
       )}
     </>

@@ -1,5 +1,5 @@
-// What stands in place of a page that failed: a mistake of the console, or a part of it that could not be loaded, for
-// example because the broker was replaced by a newer version meanwhile.
+// The page that replaces a page that failed: the console made a mistake, or a part of it could not be loaded, for
+// example because the broker was replaced by a newer version.
 
 import { asProblem } from '../api/problem.ts'
 import { Button } from '../parts/button.tsx'

@@ -1,5 +1,5 @@
-// What is around every page: the way to the content, the navigation, the controls of updates and account, and what lies
-// over the page.
+// The frame of every page: the way to the content, the navigation, the controls of updates and account, the palette and
+// the help.
 
 import { Outlet, useLocation } from '@tanstack/react-router'
 import { Menu, Search } from 'lucide-react'
@@ -58,10 +58,9 @@ function Bars() {
         >
           Ketch
         </PageLink>
-        <Button kind="quiet" icon={Search} aria-label="Go to, or do (Ctrl K)" onClick={() => open('palette')}>
-          <span className="text-muted max-lg:sr-only" aria-hidden>
-            Ctrl K
-          </span>
+        <Button kind="quiet" icon={Search} onClick={() => open('palette')}>
+          <span className="sr-only">Go to, or do: </span>
+          <span className="text-muted max-lg:sr-only">Ctrl K</span>
         </Button>
         <RefreshControl />
         <AccountButton />

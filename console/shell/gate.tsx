@@ -1,6 +1,6 @@
 // Decides what an address shows: the page, or first the sign-in, the first-run setup, or the change of the password.
 
-import { Outlet, useLocation, useRouter } from '@tanstack/react-router'
+import { Outlet, useLocation, useRouter, useRouterState } from '@tanstack/react-router'
 import { type ReactNode, Suspense, useEffect } from 'react'
 import { type Page, type PageId, pages } from '../../src/api/pages.ts'
 import { lazyPart } from '../parts/lazy-part.tsx'
@@ -20,6 +20,8 @@ export function Gate() {
   const { status, problem, refresh, mustChangePassword, isExpired } = useSession()
   const { pathname, href, search } = useLocation()
   const { history } = useRouter()
+  // While the page of a new address loads, the outlet still shows the page before, which would ask without a session.
+  const isArriving = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname !== pathname })
   const go = useGo()
   useHeartbeat()
   const shown = (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
@@ -54,7 +56,7 @@ export function Gate() {
         )}
       </Bare>
     )
-  if (mustMove || back !== null) return <Bare>{null}</Bare>
+  if (mustMove || back !== null || (isOpenPage && isArriving)) return <Bare>{null}</Bare>
   if (isOpenPage || mustChangePassword)
     return (
       <Bare>

@@ -1,4 +1,5 @@
-// The page for an address that is none of the console's, reached inside of it.
+// The page for an address that the console does not have. The broker answers such an address itself, so that only a
+// link inside of the console leads here.
 
 import { PageHead } from '../parts/page.tsx'
 import { Empty } from '../parts/states.tsx'

@@ -31,10 +31,10 @@ export function Navigation({ path, onLeave }: { readonly path: string; readonly 
           const Icon = ICONS[id]
           if (label === null) return null
           return (
-            // biome-ignore lint/a11y/noNoninteractiveElementInteractions: the link inside is the control
-            <li key={id} onClick={onLeave}>
+            <li key={id}>
               <PageLink
                 page={id}
+                {...(onLeave === undefined ? {} : { onPress: onLeave })}
                 isCurrent={id === current}
                 className={`flex min-h-9 items-center gap-3 rounded-control px-3 max-md:min-h-11 ${id === current ? 'bg-info-soft font-medium text-accent' : 'text-text hover:bg-raised'}`}
               >

@@ -1,5 +1,5 @@
-// What a person has chosen for this browser: theme, time zone, shortcuts, columns. It rests in the storage of the
-// browser; a choice in one tab holds in the others at once.
+// The choices of a person in this browser: theme, time zone, shortcuts, columns. The storage of the browser keeps them.
+// A choice in one tab holds in the others at once.
 
 import { useSyncExternalStore } from 'react'
 

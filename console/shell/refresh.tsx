@@ -38,7 +38,7 @@ export function RefreshControl() {
   )
 }
 
-/** Returns the age of the oldest answer on the page in seconds; null if there is none. */
+/** Returns the age of the oldest answer on the page in seconds; null if the page has no answer. */
 function useAge(): number | null {
   const client = useQueryClient()
   const [age, setAge] = useState<number | null>(null)

@@ -1,4 +1,4 @@
-// What lies over the page: the palette, the help, the navigation of a phone. At most one at a time.
+// The layers over the page: the palette, the help, the navigation of a phone. At most one is open.
 
 import { createContext, use } from 'react'
 

@@ -1,4 +1,5 @@
-// Short messages about what was done, in one polite live region. A failure is never a toast: it stands where it belongs.
+// Short messages about finished work, in one polite live region. A failure is never a toast: it stays beside the form
+// or the data that it belongs to.
 
 import { X } from 'lucide-react'
 import { useSyncExternalStore } from 'react'

@@ -15,9 +15,10 @@ for (const store of STORES) {
       browser = await openBrowser()
     })
     after(() => browser?.close())
-    for (const { name, run } of journeys)
-      test(name, { timeout: 120_000 }, async t => {
-        await run({ t, browser, store })
-      })
+    for (const { name, stores = STORES, skip = false, run } of journeys)
+      if (stores.includes(store))
+        test(name, { skip, timeout: 120_000 }, async t => {
+          await run({ t, browser, store })
+        })
   })
 }

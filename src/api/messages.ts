@@ -86,7 +86,10 @@ export type MessagePage = z.infer<typeof messagePageShape>
 
 const contentShape = z
   .union(
-    [z.strictObject({ text: z.string() }), z.strictObject({ base64: z.base64() })],
+    [
+      z.strictObject({ text: z.string() }),
+      z.strictObject({ base64: z.base64('takes base64 with its padding, as in RFC 4648, section 4') }),
+    ],
     'takes {"text": …} or {"base64": …}',
   )
   .meta({ id: 'Content', description: 'Bytes, as text or as base64.' })

@@ -58,6 +58,12 @@ export type TopicMetricSort = (typeof TOPIC_METRIC_SORTS)[number]
 export const DECODINGS = Object.freeze(['raw', 'utf8', 'json', 'registry'] as const)
 export type Decoding = (typeof DECODINGS)[number]
 
+/**
+ * The largest body of a request that produces records, in bytes: a record of the largest default size as base64, with
+ * the JSON around it.
+ */
+export const PRODUCE_BODY_BYTES = 2 * 1024 * 1024
+
 export const FILE_FORMATS = Object.freeze(['ndjson', 'csv'] as const)
 export const READING_ORDERS = Object.freeze(['oldest', 'newest'] as const)
 export const EDGES = Object.freeze(['earliest', 'latest'] as const)

@@ -1,5 +1,5 @@
-// The page of one broker: its checks, its settings and its loggers. Checks, loggers and the places of settings are known
-// to the broker itself alone.
+// The page of one broker: its checks, its settings and its loggers. Only the broker itself knows its checks, its
+// loggers, and the places where its settings are written.
 
 import { BROKER_TABS } from '../../../src/api/pages.ts'
 import { buttonClass } from '../../parts/button.tsx'

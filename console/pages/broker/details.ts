@@ -1,4 +1,4 @@
-// The details of a health component as lines: the tree of values that the broker sends, in the order in which it sends it.
+// The details of a health component as lines: the tree of values that the broker sends, in its order.
 
 import { bytes, count, duration, UNKNOWN } from '../../text/format.ts'
 

@@ -6,12 +6,12 @@ import { useChange, useRead } from '../../api/queries.ts'
 import { Allowed } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { CONTROL } from '../../parts/field.tsx'
+import { FilterField } from '../../parts/filter-field.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
 import { toast } from '../../shell/toasts.tsx'
-import { NameFilter } from '../groups/name-filter.tsx'
 
 const CHANGE = 'change logger level'
 const UNSET = ''
@@ -33,7 +33,7 @@ export function Loggers() {
         return (
           <>
             <div className="mb-3 flex flex-wrap items-center gap-x-6 gap-y-2">
-              <NameFilter label="Filter loggers" value={search.q} onChange={q => set({ q })} />
+              <FilterField label="Filter loggers" value={search.q} onChange={q => set({ q })} />
               <p className="text-muted">
                 A level holds for a logger and those below it{mayChange ? ', until this broker ends' : ''}.
               </p>

@@ -5,10 +5,10 @@ import { Badge } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { SwitchField } from '../../parts/field.tsx'
+import { FilterField } from '../../parts/filter-field.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { counted } from '../../text/format.ts'
-import { NameFilter } from '../groups/name-filter.tsx'
 import { bareText, filterSettings, ofConfig, ofSetting, type ShownSetting, valueText } from './shown-setting.ts'
 
 /** The API sends all settings in one page of at most this many. */
@@ -51,7 +51,7 @@ function SettingTable({ settings, columns }: SettingTableProps) {
   return (
     <>
       <div className="mb-3 flex flex-wrap items-center gap-x-6 gap-y-1">
-        <NameFilter label="Filter settings" value={search.q} onChange={q => set({ q })} />
+        <FilterField label="Filter settings" value={search.q} onChange={q => set({ q })} />
         <SwitchField label="Only settings that are set" isOn={search.set} onChange={isOn => set({ set: isOn })} />
         <span role="status" className="text-muted tabular-nums">
           {shown.length === settings.length

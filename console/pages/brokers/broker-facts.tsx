@@ -65,7 +65,7 @@ export const FACTS: readonly Fact[] = [
   },
   {
     id: 'p99',
-    label: 'p99',
+    label: 'Request p99',
     value: seen => {
       const latency = seen.broker.requestLatencyMs
       const reason = latency === null ? why(seen) : 'The broker answered no request in the last step.'

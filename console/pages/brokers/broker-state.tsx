@@ -1,4 +1,4 @@
-// What is special about a broker, as badges, and why one does not answer.
+// The special states of a broker as badges, and the reason why one does not answer.
 
 import { Badge } from '../../parts/badge.tsx'
 import { Time } from '../../parts/time.tsx'

@@ -3,6 +3,7 @@
 import { useRead } from '../../api/queries.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 
@@ -28,12 +29,21 @@ export function Access({ groupId }: { readonly groupId: string }) {
             rows={found}
             keyOf={({ principal, resource, operation }) => JSON.stringify([principal, resource, operation])}
             columns={[
-              { id: 'principal', head: 'Principal', isFixed: true, cell: ({ principal }) => <bdi>{principal}</bdi> },
+              {
+                id: 'principal',
+                head: 'Principal',
+                isFixed: true,
+                cell: ({ principal }) => <VisibleText text={principal} />,
+              },
               { id: 'operation', head: 'May', cell: ({ operation }) => operation },
               {
                 id: 'resource',
                 head: 'Groups',
-                cell: ({ resource }) => <bdi className="font-mono text-dense">{resource}</bdi>,
+                cell: ({ resource }) => (
+                  <span className="font-mono text-dense">
+                    <VisibleText text={resource} />
+                  </span>
+                ),
               },
             ]}
             empty={

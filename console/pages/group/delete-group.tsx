@@ -5,6 +5,7 @@ import { useChange } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog, DialogActions } from '../../parts/dialog.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useGo } from '../../shell/address.tsx'
 import { toast } from '../../shell/toasts.tsx'
 import { counted } from '../../text/format.ts'
@@ -19,14 +20,16 @@ const TITLE = 'Delete group'
 
 export function DeleteGroup({ group, onClose }: DeleteGroupProps) {
   const { groupId, members, positions } = group
-  const change = useChange('delete group')
+  const change = useChange('delete group', { isShown: false })
   const go = useGo()
   if (members.length > 0)
     return (
       <Dialog title={TITLE} onClose={onClose}>
         <p>
-          <bdi className="font-medium">{groupId}</bdi> has {counted(members.length, 'member')}, so it cannot be deleted.
-          Stop these consumers first:
+          <span className="font-medium">
+            <VisibleText text={groupId} />
+          </span>{' '}
+          has {counted(members.length, 'member')}, so it cannot be deleted. Stop these consumers first:
         </p>
         <MemberList members={members} />
         <DialogActions>
@@ -38,7 +41,7 @@ export function DeleteGroup({ group, onClose }: DeleteGroupProps) {
   const remove = async () => {
     if ((await change.run({ params: { group: groupId } })) === null) return
     toast(`Deleted the group ${groupId}.`)
-    go({ page: 'groups' })
+    go({ page: 'groups' }, { replace: true })
   }
   return (
     <Confirm
@@ -52,8 +55,12 @@ export function DeleteGroup({ group, onClose }: DeleteGroupProps) {
       onClose={onClose}
     >
       <p>
-        This deletes the group <bdi className="font-medium">{groupId}</bdi> with its committed offsets in{' '}
-        {counted(kept, 'partition')}. The offsets are lost. The records of the topics stay.
+        This deletes the group{' '}
+        <span className="font-medium">
+          <VisibleText text={groupId} />
+        </span>{' '}
+        with its committed offsets in {counted(kept, 'partition')}. The offsets are lost. The records of the topics
+        stay.
       </p>
       <p className="mt-2">
         A consumer that joins a group of this name later begins where its own auto.offset.reset says: it may read

@@ -7,6 +7,7 @@ import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog, DialogActions } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/field.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { toast } from '../../shell/toasts.tsx'
 import { counted } from '../../text/format.ts'
 
@@ -59,9 +60,15 @@ export function DeleteOffsets({ group: { groupId, positions, members }, onClose 
         options={topics.map(each => [each, each])}
       />
       <p>
-        This deletes the committed offsets of the group <bdi className="font-medium">{groupId}</bdi> in{' '}
-        {counted(partitions, 'partition')} of <bdi className="font-medium">{topic}</bdi>. They are lost. A consumer of
-        the group then begins there where its own auto.offset.reset says.
+        This deletes the committed offsets of the group{' '}
+        <span className="font-medium">
+          <VisibleText text={groupId} />
+        </span>{' '}
+        in {counted(partitions, 'partition')} of{' '}
+        <span className="font-medium">
+          <VisibleText text={topic} />
+        </span>
+        . They are lost. A consumer of the group then begins there where its own auto.offset.reset says.
       </p>
       {members.length > 0 && (
         <p className="mt-2 text-warn">

@@ -5,9 +5,11 @@ import { GROUP_TABS } from '../../../src/api/pages.ts'
 import { useRead } from '../../api/queries.ts'
 import { Action, buttonClass } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
 import { StateBadge } from '../groups/state-badge.tsx'
@@ -18,8 +20,9 @@ import { DeleteOffsets } from './delete-offsets.tsx'
 import { LagChart } from './lag-chart.tsx'
 import { Members } from './members.tsx'
 import { Partitions } from './partitions.tsx'
-import { ResetOffsets } from './reset/reset-offsets.tsx'
 import { groupSentence } from './sentence.ts'
+
+const ResetOffsets = lazyPart(async () => (await import('./reset/reset-offsets.tsx')).ResetOffsets)
 
 const LABELS: Readonly<Record<(typeof GROUP_TABS)[number], string>> = {
   partitions: 'Partitions',
@@ -47,9 +50,9 @@ export function Group() {
       <PageHead
         title={groupId}
         documentTitle={`${groupId} · Consumer group`}
-        heading={
-          <span className="inline-flex max-w-full flex-wrap items-center gap-x-2 gap-y-1">
-            <bdi className="min-w-0">{groupId}</bdi>
+        heading={<VisibleText text={groupId} />}
+        beside={
+          <span className="flex flex-wrap items-center gap-1">
             <CopyButton value={groupId} of="group id" />
             {described !== undefined && <StateBadge {...described} />}
           </span>
@@ -108,7 +111,11 @@ export function Group() {
 function Unknown({ groupId }: { readonly groupId: string }) {
   return (
     <>
-      <PageHead title={groupId} documentTitle={`${groupId} · Consumer group`} heading={<bdi>{groupId}</bdi>} />
+      <PageHead
+        title={groupId}
+        documentTitle={`${groupId} · Consumer group`}
+        heading={<VisibleText text={groupId} />}
+      />
       <Empty
         title="There is no group of this name"
         action={

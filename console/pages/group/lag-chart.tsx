@@ -4,7 +4,7 @@ import { lazy, Suspense } from 'react'
 import type { Answer } from '../../api/contract.ts'
 import type { Read } from '../../api/queries.ts'
 import { ProblemNote } from '../../parts/problem-note.tsx'
-import { counted, UNKNOWN } from '../../text/format.ts'
+import { count, counted, UNKNOWN } from '../../text/format.ts'
 
 const Chart = lazy(async () => ({ default: (await import('../../parts/chart.tsx')).Chart }))
 
@@ -25,13 +25,14 @@ export function LagChart({ read: { data, problem, retry }, samples = [] }: LagCh
       </p>
     )
   return (
-    <div className="mb-4 min-h-52 rounded-card border border-line bg-surface p-4">
+    <div className="mb-4 min-h-64">
       {samples.length > 1 && (
         <Suspense fallback={null}>
           <Chart
-            title="Lag"
+            title="Lag in records"
             times={samples.map(({ timestamp }) => timestamp)}
             series={[{ label: 'Lag', values: samples.map(({ lag }) => lag), colour: 'series-1' }]}
+            tick={count}
             format={value => (value === null ? UNKNOWN : counted(Math.round(value), 'record'))}
           />
         </Suspense>

@@ -3,6 +3,7 @@
 import type { DescribedGroup } from '../../../src/api/groups.ts'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { rangesOf } from './partition-ranges.ts'
 
@@ -21,20 +22,26 @@ export function Members({ group: { members, state } }: { readonly group: Describ
           isFixed: true,
           cell: ({ clientId, memberId }) => (
             <div className="min-w-32">
-              <bdi className="line-clamp-2 font-medium">{clientId}</bdi>
-              <bdi className="line-clamp-2 font-mono text-dense text-muted" title={memberId}>
-                {memberId}
-              </bdi>
+              <span className="line-clamp-2 font-medium">
+                <VisibleText text={clientId} />
+              </span>
+              <span className="line-clamp-2 font-mono text-dense text-muted" title={memberId}>
+                <VisibleText text={memberId} />
+              </span>
             </div>
           ),
         },
-        { id: 'host', head: 'Host', isOnPhone: false, cell: ({ host }) => <bdi>{host}</bdi> },
+        { id: 'host', head: 'Host', isOnPhone: false, cell: ({ host }) => <VisibleText text={host} /> },
         {
           id: 'instance',
           head: 'Instance id',
           isOnPhone: false,
           cell: ({ instanceId }) =>
-            instanceId === null ? <span title="The member is not a static member.">—</span> : <bdi>{instanceId}</bdi>,
+            instanceId === null ? (
+              <span title="The member is not a static member.">—</span>
+            ) : (
+              <VisibleText text={instanceId} />
+            ),
         },
         {
           id: 'partitions',
@@ -64,7 +71,7 @@ function Assignment({ member: { assignment }, state }: { readonly member: Member
     <ul>
       {assignment.map(({ topic, partitions }) => (
         <li key={topic}>
-          <PageLink page="topic" params={{ topic }}>
+          <PageLink page="topic" params={{ topic }} className="text-accent underline underline-offset-2">
             {topic}
           </PageLink>{' '}
           <span className="text-muted tabular-nums">{rangesOf(partitions)}</span>

@@ -4,13 +4,15 @@
 import type { DescribedGroup } from '../../../src/api/groups.ts'
 import { Count } from '../../parts/amount.tsx'
 import { Badge } from '../../parts/badge.tsx'
-import { type Column, DataTable, Pager } from '../../parts/data-table.tsx'
-import { SelectField } from '../../parts/field.tsx'
+import { type Column, ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
+import { CONTROL } from '../../parts/field.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
 import { count, counted } from '../../text/format.ts'
 import { hasRecordAtCommit, isBeyondEnd, isUnassigned, lossSentence, type Position } from './position-notes.ts'
 
+const NAME = 'Positions of the group'
 const LIMIT = 200
 
 export function Partitions({ group }: { readonly group: DescribedGroup }) {
@@ -26,6 +28,7 @@ export function Partitions({ group }: { readonly group: DescribedGroup }) {
   const topics = [...new Set(positions.map(({ topic }) => topic))]
   const chosen = positions.filter(({ topic }) => search.topic === '' || topic === search.topic)
   const offset = Math.min(search.offset ?? 0, Math.floor((chosen.length - 1) / LIMIT) * LIMIT)
+  const columns = columnsOf(group)
   const lost = positions.filter(position => lossSentence(position) !== null).length
   const unassigned = positions.filter(position => isUnassigned(position, group)).length
   return (
@@ -41,22 +44,31 @@ export function Partitions({ group }: { readonly group: DescribedGroup }) {
           No member reads {counted(unassigned, 'partition')} in which the group has an offset.
         </p>
       )}
-      {topics.length > 1 && (
-        <div className="max-w-72 max-sm:max-w-full">
-          <SelectField
-            label="Topic"
+      <div className="mb-3 flex flex-wrap items-center gap-3">
+        {topics.length > 1 && (
+          <select
+            aria-label="Topic"
             value={topics.includes(search.topic) ? search.topic : ''}
-            onChange={topic => set({ topic, offset: null }, { isStep: true })}
-            options={[['', `All ${topics.length} topics`], ...topics.map(topic => [topic, topic] as const)]}
-          />
+            onChange={({ target }) => set({ topic: target.value, offset: null }, { isStep: true })}
+            className={`${CONTROL} sm:max-w-64`}
+          >
+            <option value="">All {topics.length} topics</option>
+            {topics.map(topic => (
+              <option key={topic} value={topic}>
+                {topic}
+              </option>
+            ))}
+          </select>
+        )}
+        <div className="ml-auto">
+          <ColumnChoice name={NAME} columns={columns} />
         </div>
-      )}
+      </div>
       <DataTable
-        name="Positions of the group"
+        name={NAME}
         rows={chosen.slice(Math.max(0, offset), offset + LIMIT)}
         keyOf={({ topic, partition }) => `${topic}-${partition}`}
-        columns={columnsOf(group)}
-        canHide
+        columns={columns}
         empty={
           <Empty title={`The group has no position in ${search.topic}`}>
             <PageLink page="group" params={{ group: group.groupId }}>
@@ -84,14 +96,14 @@ function columnsOf(group: DescribedGroup): readonly Column<Position>[] {
       head: 'Topic',
       isFixed: true,
       cell: position => (
-        <div className="min-w-28">
-          <PageLink page="topic" params={{ topic: position.topic }}>
-            {position.topic}
-          </PageLink>
-          <span className="text-muted sm:hidden"> · {position.partition}</span>
-          <div className="flex flex-wrap gap-1 empty:hidden">
-            <Flags position={position} group={group} />
-          </div>
+        <div className="flex min-w-28 flex-wrap items-center gap-x-2 gap-y-1">
+          <span className="min-w-0">
+            <PageLink page="topic" params={{ topic: position.topic }}>
+              {position.topic}
+            </PageLink>
+            <span className="text-muted sm:hidden"> · {position.partition}</span>
+          </span>
+          <Flags position={position} group={group} />
         </div>
       ),
     },
@@ -134,9 +146,9 @@ function columnsOf(group: DescribedGroup): readonly Column<Position>[] {
         memberId === null ? (
           <span title="No member reads this partition.">—</span>
         ) : (
-          <bdi title={memberId} className="line-clamp-2 min-w-24">
-            {clients.get(memberId)?.clientId ?? memberId}
-          </bdi>
+          <span title={memberId} className="line-clamp-2 min-w-24">
+            <VisibleText text={clients.get(memberId)?.clientId ?? memberId} />
+          </span>
         ),
     },
   ]

@@ -1,4 +1,4 @@
-// What is remarkable about the position of a group in one partition.
+// The remarkable facts about the position of a group in one partition.
 
 import type { DescribedGroup } from '../../../src/api/groups.ts'
 import { counted } from '../../text/format.ts'

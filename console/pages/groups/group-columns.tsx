@@ -4,6 +4,7 @@ import type { ListedGroup } from '../../../src/api/groups.ts'
 import { Count } from '../../parts/amount.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Time } from '../../parts/time.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { counted } from '../../text/format.ts'
 import { StateBadge } from './state-badge.tsx'
@@ -24,7 +25,9 @@ export function groupColumns(samples: Samples): readonly Column<ListedGroup>[] {
       cell: group => (
         <div className="min-w-32 sm:min-w-48">
           <PageLink page="group" params={{ group: group.groupId }} title={group.groupId}>
-            <bdi className="line-clamp-3">{group.groupId}</bdi>
+            <span className="line-clamp-3">
+              <VisibleText text={group.groupId} />
+            </span>
           </PageLink>
           <div className="sm:hidden">
             <StateBadge {...group} />

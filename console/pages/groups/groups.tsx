@@ -2,7 +2,8 @@
 
 import { useRead } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
-import { DataTable, Pager } from '../../parts/data-table.tsx'
+import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
+import { FilterField } from '../../parts/filter-field.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { SilentBrokers } from '../../parts/silent-brokers.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -10,11 +11,11 @@ import { useGo, useHere } from '../../shell/address.tsx'
 import { counted } from '../../text/format.ts'
 import { ConsumeCommands } from './consume-commands.tsx'
 import { groupColumns } from './group-columns.tsx'
-import { NameFilter } from './name-filter.tsx'
 import { thatFit } from './request-size.ts'
 import { StateFilter } from './state-filter.tsx'
 import { TREND_SAMPLES } from './trend.ts'
 
+const NAME = 'Consumer groups'
 const LIMIT = 100
 
 export function Groups() {
@@ -32,6 +33,7 @@ export function Groups() {
   const samples = new Map(
     (lags.data?.groups ?? []).map(({ groupId, samples: own = [] }) => [groupId, own.map(({ lag }) => lag)]),
   )
+  const columns = groupColumns(samples)
   const isFiltered = q !== '' || state !== ''
 
   return (
@@ -42,18 +44,21 @@ export function Groups() {
           : `${counted(groups.data.total, 'group')}${isFiltered ? ' match the filter' : ''}`}
       </PageHead>
       <div className="mb-3 flex flex-wrap items-center gap-3">
-        <NameFilter label="Filter groups by name" value={q} onChange={text => set({ q: text, offset: null })} />
+        <FilterField label="Filter groups by name" value={q} onChange={text => set({ q: text, offset: null })} />
         <StateFilter value={state} onChange={text => set({ state: text, offset: null }, { isStep: true })} />
+        <div className="ml-auto">
+          <ColumnChoice name={NAME} columns={columns} />
+        </div>
       </div>
       <Loaded read={groups} of="The consumer groups" rows={10}>
         {({ groups: rows, total, unavailableBrokers }) => (
           <>
             <SilentBrokers brokers={unavailableBrokers} of="groups" />
             <DataTable
-              name="Consumer groups"
+              name={NAME}
               rows={rows}
               keyOf={({ groupId }) => groupId}
-              columns={groupColumns(samples)}
+              columns={columns}
               sorting={{
                 sort,
                 order,
@@ -61,7 +66,6 @@ export function Groups() {
                   set({ sort: by as typeof sort, order: direction, offset: null }, { isStep: true }),
               }}
               onOpen={({ groupId }) => go({ page: 'group', params: { group: groupId } })}
-              canHide
               isOld={groups.isOld}
               empty={
                 isFiltered ? (

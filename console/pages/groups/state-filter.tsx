@@ -1,5 +1,6 @@
 // The choice of states: each is on or off, and none chosen shows all.
 
+import { buttonClass } from '../../parts/button.tsx'
 import { GROUP_STATES, readStates, toggleState, wordsOf } from './group-state.ts'
 
 interface StateFilterProps {
@@ -8,7 +9,24 @@ interface StateFilterProps {
   readonly onChange: (value: string) => void
 }
 
-export function StateFilter({ value, onChange }: StateFilterProps) {
+export function StateFilter(props: StateFilterProps) {
+  const chosen = readStates(props.value).length
+  return (
+    <>
+      <div className="max-sm:hidden">
+        <Choices {...props} />
+      </div>
+      <details className="w-full sm:hidden">
+        <summary className={`${buttonClass()} w-full`}>States{chosen > 0 && ` (${chosen})`}</summary>
+        <div className="mt-2">
+          <Choices {...props} />
+        </div>
+      </details>
+    </>
+  )
+}
+
+function Choices({ value, onChange }: StateFilterProps) {
   const chosen = readStates(value)
   return (
     <fieldset className="flex flex-wrap items-center gap-2">

@@ -1,26 +1,25 @@
 // The filters of the page Messages. Each change is in the address at once. A phone has them in a dialog.
 
 import { Radio, SlidersHorizontal } from 'lucide-react'
-import { useEffect, useId, useRef, useState } from 'react'
+import { useId, useState } from 'react'
 import type { Capability } from '../../../src/api/capabilities.ts'
 import { PAGE_SIZES } from '../../../src/api/pages.ts'
 import type { Decoding } from '../../../src/api/words.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { CONTROL, Field, SelectField, TextField } from '../../parts/field.tsx'
-import { TimeField, useZone } from '../../parts/time.tsx'
-import { instant, readInstant } from '../../text/zone.ts'
-import { GroupStart } from './group-start.tsx'
-import { countFilters, type MessageSearch, type Missing, type ReadingOrder, startOf } from './selection.ts'
+import { useDraft } from './draft.ts'
+import { countFilters, type MessageSearch, MISSING, type Missing, type ReadingOrder } from './selection.ts'
+import { Start } from './start.tsx'
 
-export const DECODING_LABELS: Readonly<Record<Decoding, string>> = {
+const DECODING_LABELS: Readonly<Record<Decoding, string>> = {
   raw: 'Raw base64',
   utf8: 'UTF-8',
   json: 'Best-effort JSON',
   registry: 'Schema registry',
 }
 
-export const ORDER_LABELS: Readonly<Record<ReadingOrder, string>> = { oldest: 'Oldest first', newest: 'Newest first' }
+const ORDER_LABELS: Readonly<Record<ReadingOrder, string>> = { oldest: 'Oldest first', newest: 'Newest first' }
 
 const ORDER_NOTE = 'By timestamp across partitions; offsets are ordered only within one.'
 
@@ -84,12 +83,6 @@ export function Bar(props: BarProps) {
   )
 }
 
-export const MISSING: Readonly<Record<Missing, string>> = {
-  partition: 'Choose a partition. An offset is a position in one partition.',
-  offset: 'Enter the offset of the first record.',
-  timestamp: 'Enter the time of the first record.',
-}
-
 /** The typed text is kept here, because the address follows it a moment later. */
 function SearchText({ value, onChange }: { readonly value: string; readonly onChange: (value: string) => void }) {
   const [typed, setTyped] = useDraft(value)
@@ -106,23 +99,6 @@ function SearchText({ value, onChange }: { readonly value: string; readonly onCh
       }}
     />
   )
-}
-
-/** Returns a typed text that follows the address only when somebody else changed that. */
-function useDraft(value: string): readonly [string, (typed: string) => void] {
-  const [typed, setTyped] = useState(value)
-  const sent = useRef(value)
-  useEffect(() => {
-    if (value !== sent.current) setTyped(value)
-    sent.current = value
-  }, [value])
-  return [
-    typed,
-    text => {
-      sent.current = text
-      setTyped(text)
-    },
-  ]
 }
 
 function Filters(props: BarProps) {
@@ -166,6 +142,11 @@ function Filters(props: BarProps) {
         </div>
       )}
       {!isLive && (
+        <p id={noteId} className="mb-3 basis-full max-sm:-mt-2 sm:order-last text-dense text-muted">
+          {ORDER_NOTE}
+        </p>
+      )}
+      {!isLive && (
         <div className="w-20 max-sm:w-full">
           <SelectField
             label="Page size"
@@ -174,11 +155,6 @@ function Filters(props: BarProps) {
             onChange={text => onChange({ limit: text as MessageSearch['limit'] })}
           />
         </div>
-      )}
-      {!isLive && (
-        <p id={noteId} className="mb-3 basis-full text-dense text-muted">
-          {ORDER_NOTE}
-        </p>
       )}
     </div>
   )
@@ -214,118 +190,4 @@ function Decodings({ search, registry, onChange }: BarProps) {
 function partitionsOf(partitions: number | undefined, chosen: number | null): readonly number[] {
   const all = Array.from({ length: partitions ?? 0 }, (_, partition) => partition)
   return chosen === null || all.includes(chosen) ? all : [...all, chosen]
-}
-
-const MINUTE_MS = 60_000
-
-/** Choices that fill the time in, or ask for more. */
-const PRESETS = [
-  ['5-minutes', '5 minutes ago'],
-  ['1-hour', '1 hour ago'],
-  ['today', 'Today'],
-  ['group', 'A group’s position…'],
-] as const
-
-function Start({ topic, search, order, missing, onChange }: BarProps) {
-  const zone = useZone()
-  const [isChoosing, setChoosing] = useState(false)
-  /** Counts the times that were filled in: a field for typing keeps its own text. */
-  const [filled, setFilled] = useState(0)
-  const start = startOf(search)
-  const edge = order === 'oldest' ? 'earliest' : 'latest'
-  const other = order === 'oldest' ? 'latest' : 'earliest'
-  const choose = (word: string) => {
-    setFilled(filled + 1)
-    if (word === 'group') setChoosing(true)
-    else if (word === '5-minutes') onChange({ from: 'timestamp', timestamp: Date.now() - 5 * MINUTE_MS })
-    else if (word === '1-hour') onChange({ from: 'timestamp', timestamp: Date.now() - 60 * MINUTE_MS })
-    else if (word === 'today') onChange({ from: 'timestamp', timestamp: midnight(Date.now(), zone) })
-    else onChange({ from: word as MessageSearch['from'], offset: null, timestamp: null })
-  }
-  return (
-    <>
-      <div className="w-40 max-sm:w-full">
-        <SelectField
-          label="From"
-          value={start === edge ? '' : start}
-          options={[
-            ['', EDGE_LABELS[edge]],
-            ...(start === other ? [[other, EDGE_LABELS[other]] as const] : []),
-            ['offset', 'Specific offset'],
-            ['timestamp', 'Timestamp'],
-            ...PRESETS,
-          ]}
-          onChange={choose}
-        />
-      </div>
-      {start === 'offset' && (
-        <div className="w-44 max-sm:w-full">
-          <OffsetField
-            value={search.offset}
-            isMissing={missing === 'offset'}
-            onChange={offset => onChange({ offset })}
-          />
-        </div>
-      )}
-      {start === 'timestamp' && (
-        <div className="w-60 max-sm:w-full">
-          <TimeField
-            key={`${filled} ${zone}`}
-            label="Timestamp"
-            value={search.timestamp}
-            error={missing === 'timestamp' ? MISSING.timestamp : undefined}
-            onChange={timestamp => onChange({ from: 'timestamp', timestamp })}
-          />
-        </div>
-      )}
-      {isChoosing && (
-        <GroupStart
-          topic={topic}
-          onClose={() => setChoosing(false)}
-          onChoose={place => {
-            setChoosing(false)
-            onChange({ from: 'offset', timestamp: null, ...place })
-          }}
-        />
-      )}
-    </>
-  )
-}
-
-const EDGE_LABELS = { earliest: 'Earliest', latest: 'Latest' } as const
-
-function OffsetField({
-  value,
-  isMissing,
-  onChange,
-}: {
-  readonly value: number | null
-  readonly isMissing: boolean
-  readonly onChange: (offset: number | null) => void
-}) {
-  const [typed, setTyped] = useDraft(value === null ? '' : String(value))
-  const isOffset = /^\d{1,16}$/.test(typed.trim()) && Number.isSafeInteger(Number(typed))
-  const objection =
-    typed.trim() === '' || isOffset
-      ? undefined
-      : `${JSON.stringify(typed)} is not an offset. Offsets are whole numbers from 0.`
-  return (
-    <TextField
-      label="Offset"
-      inputMode="numeric"
-      value={typed}
-      error={objection ?? (isMissing && typed === '' ? MISSING.offset : undefined)}
-      onChange={text => {
-        setTyped(text)
-        const isGood = /^\d{1,16}$/.test(text.trim()) && Number.isSafeInteger(Number(text))
-        onChange(isGood ? Number(text) : null)
-      }}
-    />
-  )
-}
-
-/** Returns the beginning of the day in the zone. */
-function midnight(ms: number, zone: string): number {
-  const read = readInstant(instant(ms, zone).slice(0, 'YYYY-MM-DD'.length), zone)
-  return 'ms' in read ? read.ms : ms
 }

@@ -29,7 +29,12 @@ export function Compare({ topic, search, record, pinned }: CompareProps) {
     <>
       <p className="mb-2 text-muted">
         <span className="text-danger">−</span> the pinned record,{' '}
-        <PageLink page="messages" params={{ topic }} search={{ ...search, at: placeText(pinned) }}>
+        <PageLink
+          page="messages"
+          className="text-accent underline underline-offset-2"
+          params={{ topic }}
+          search={{ ...search, at: placeText(pinned) }}
+        >
           partition {pinned.partition} · offset {count(pinned.offset)}
         </PageLink>
         ; <span className="text-ok">+</span> this one.
@@ -51,10 +56,12 @@ function Difference({ before, after }: { readonly before: ShownRecord; readonly 
         {changed === 0 ? 'Key, headers and value are the same.' : `${counted(changed, 'line')} differ.`}
       </p>
       {changed > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        // biome-ignore lint/a11y/useSemanticElements: a section of the page would be a landmark
         <pre
-          tabIndex={0}
+          role="group"
           aria-label="Differences"
+          // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+          tabIndex={0}
           className="overflow-x-auto rounded-control border border-line bg-surface py-2 font-mono text-dense"
         >
           {shown.slice(0, MOST_LINES).map((line, at) => (

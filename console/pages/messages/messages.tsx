@@ -8,15 +8,16 @@ import { useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { usePreference } from '../../shell/preferences.ts'
 import { TopicHead } from '../topic/topic-head.tsx'
-import { Bar, MISSING } from './bar.tsx'
-import { type Browsed, useBrowse } from './browse.ts'
+import { Bar } from './bar.tsx'
+import { useBrowse } from './browse.ts'
+import type { Browsed } from './browse-pages.ts'
 import { Live } from './live.tsx'
 import { Nothing } from './nothing.tsx'
 import { useOpenRecord } from './open-record.ts'
 import { PageLinks } from './page-links.tsx'
 import { RecordPanel } from './record.tsx'
 import { Rows, useRecordColumns } from './rows.tsx'
-import { type MessageSearch, placeOf, placeText, requestOf, startOf } from './selection.ts'
+import { type MessageSearch, MISSING, placeOf, placeText, requestOf, startOf } from './selection.ts'
 import { StatusLine } from './status-line.tsx'
 
 export function Messages() {
@@ -70,8 +71,9 @@ export function Messages() {
 
   return (
     <>
-      <TopicHead topic={topic} current="messages" />
+      {/* Where the record is the page, it has the room of the head too. */}
       <div className={place === null ? '' : 'max-lg:hidden'}>
+        <TopicHead topic={topic} current="messages" />
         <Bar
           topic={topic}
           search={search}
@@ -100,13 +102,18 @@ export function Messages() {
               />
               <Loaded read={withOwnSentence(browsing.read)} of="The records" rows={12}>
                 {page =>
-                  page.messages.length === 0 && page.state === 'full' && page.unavailable.length === 0 ? (
+                  page.messages.length === 0 &&
+                  page.state === 'full' &&
+                  page.unavailable.length === 0 &&
+                  search.cursor === '' ? (
                     !isOld && (
                       <Nothing topic={topic} search={search} query={request.query} ends={page.ends} onChange={change} />
                     )
                   ) : (
                     <>
-                      {page.messages.length > 0 && (
+                      {page.messages.length === 0 ? (
+                        page.state === 'full' && <Empty title="No further records" />
+                      ) : (
                         <Rows
                           columns={columns}
                           records={page.messages}
@@ -139,6 +146,7 @@ export function Messages() {
           topic={topic}
           search={search}
           place={place}
+          undecodable={isDecodable ? null : (registry?.because ?? '')}
           listed={records.find(record => placeText(record) === search.at)}
           isCompacted={isCompacted}
           onUp={open.up}

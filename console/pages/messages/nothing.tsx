@@ -11,6 +11,7 @@ import { Empty } from '../../parts/states.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
+import { useMay } from '../../shell/session.tsx'
 import { count, counted } from '../../text/format.ts'
 import { instant } from '../../text/zone.ts'
 import { type MessageQuery, type MessageSearch, placeText, startOf } from './selection.ts'
@@ -47,12 +48,14 @@ function EmptyLog({ topic, query: { partition }, ends }: NothingProps) {
 /** The next step on an empty log, in the browser and in a terminal. */
 export function ProduceFirst({ topic }: { readonly topic: string }) {
   const [isOpen, setOpen] = useState(false)
+  // ketch asks the admin API, which lets a VIEWER produce nothing.
+  const mayProduce = useMay('produce messages')
   return (
     <>
       <Action operation="produce messages" kind="primary" onClick={() => setOpen(true)}>
         Produce a record
       </Action>
-      <Recipes task={{ do: 'produce', topic }} tools={['kcat', 'ketch']} />
+      <Recipes task={{ do: 'produce', topic }} tools={mayProduce ? ['kcat', 'ketch'] : ['kcat']} />
       {isOpen && <Produce topic={topic} onClose={() => setOpen(false)} />}
     </>
   )
@@ -95,7 +98,12 @@ function NoneThere({ topic, search, query }: NothingProps) {
       {record !== undefined && (
         <p>
           The {isOldest ? 'last' : 'first'} record is{' '}
-          <PageLink page="messages" params={{ topic }} search={{ ...search, at: placeText(record) }}>
+          <PageLink
+            page="messages"
+            className="text-accent underline underline-offset-2"
+            params={{ topic }}
+            search={{ ...search, at: placeText(record) }}
+          >
             offset {count(record.offset)}
             {partition === null && ` of partition ${record.partition}`}
           </PageLink>{' '}

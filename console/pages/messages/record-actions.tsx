@@ -3,12 +3,14 @@
 import { Pin, PinOff, Send, SquareTerminal } from 'lucide-react'
 import { useState } from 'react'
 import type { ShownRecord } from '../../../src/api/messages.ts'
+import { PRODUCE_BODY_BYTES } from '../../../src/api/words.ts'
 import { Action, Button } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Produce } from '../../parts/produce.tsx'
 import { Recipes } from '../../parts/recipes.tsx'
 import { hrefOf } from '../../shell/address.tsx'
+import { bytes } from '../../text/format.ts'
 import { type MessageSearch, placeText } from './selection.ts'
 
 interface RecordActionsProps {
@@ -30,8 +32,8 @@ export function RecordActions({ topic, search, record, isWhole, onChange }: Reco
         operation="produce messages"
         isSmall
         icon={Send}
-        disabled={!isWhole || isCut(record)}
-        title={isCut(record) ? 'The record is too large to be read as a whole here.' : undefined}
+        disabled={!isWhole || isTooLarge(record)}
+        title={isTooLarge(record) ? TOO_LARGE : undefined}
         onClick={() => setOpen('produce')}
       >
         Produce again
@@ -72,9 +74,10 @@ function linkTo(topic: string, { decode, keyDecode, view }: MessageSearch, at: s
   })
 }
 
-function isCut({ key, value, headers, undecodedHeaders }: ShownRecord): boolean {
-  return (
-    undecodedHeaders !== undefined ||
-    [key, value, ...headers.map(each => each.value)].some(each => each?.truncated === true)
-  )
+const TOO_LARGE = `The admin API produces records of at most ${bytes(PRODUCE_BODY_BYTES)}. Use a Kafka client.`
+
+function isTooLarge({ key, value, headers, undecodedHeaders }: ShownRecord): boolean {
+  const parts = [key, value, ...headers.map(each => each.value)]
+  const size = parts.reduce((sum, part) => sum + (part?.bytes ?? 0), 0)
+  return undecodedHeaders !== undefined || size > PRODUCE_BODY_BYTES
 }

@@ -8,9 +8,10 @@ import { RECORD_TABS } from '../../../src/api/pages.ts'
 import { useRead } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
-import { Skeleton } from '../../parts/states.tsx'
+import { Empty, Skeleton } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Time } from '../../parts/time.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { count } from '../../text/format.ts'
 import { Compare } from './compare.tsx'
 import { RecordActions } from './record-actions.tsx'
@@ -21,6 +22,8 @@ interface RecordPanelProps {
   readonly topic: string
   readonly search: MessageSearch
   readonly place: Place
+  /** Why the broker cannot decode as the address says; null if it can. */
+  readonly undecodable: string | null
   /** The record as the list has it, shown until the whole one is there. */
   readonly listed: ShownRecord | undefined
   readonly isCompacted: boolean
@@ -42,9 +45,13 @@ const TAB_LABELS: Readonly<Record<RecordTab, string>> = {
 }
 
 export function RecordPanel(props: RecordPanelProps) {
-  const { topic, search, place, listed, isCompacted, onUp, onDown, onClose, onChange } = props
+  const { topic, search, place, undecodable, listed, isCompacted, onUp, onDown, onClose, onChange } = props
   const heading = useRef<HTMLHeadingElement>(null)
-  const read = useRead('show message', { params: { topic, ...place }, query: decodingOf(search) }, { everyMs: 0 })
+  const read = useRead(
+    'show message',
+    { params: { topic, ...place }, query: decodingOf(search) },
+    { everyMs: 0, isWanted: undecodable === null },
+  )
   // While another record loads, the answer is still that of the one before.
   const whole =
     read.data !== undefined && placeText(read.data) === placeText(place) && !read.isOld ? read.data : undefined
@@ -74,15 +81,20 @@ export function RecordPanel(props: RecordPanelProps) {
       onKeyDown={press}
       className="lg:fixed lg:top-12 lg:right-0 lg:bottom-0 lg:z-10 lg:w-1/2 lg:overflow-y-auto lg:border-l lg:border-line lg:bg-surface lg:px-5 lg:pb-6 lg:shadow-raised"
     >
-      <div className="sticky top-0 z-10 flex flex-wrap items-center justify-between gap-2 py-3 lg:bg-surface">
-        <h2 ref={heading} tabIndex={-1} className="text-section font-semibold tabular-nums outline-none">
-          Partition {place.partition} · offset {count(place.offset)}
+      <div className="sticky top-0 z-10 flex items-start justify-between gap-2 pb-2 lg:bg-surface lg:pt-3">
+        <div className="min-w-0">
+          <p className="text-muted lg:hidden">
+            <VisibleText text={topic} />
+          </p>
+          <h2 ref={heading} tabIndex={-1} className="text-section font-semibold tabular-nums outline-none">
+            Partition {place.partition} · offset {count(place.offset)}
+          </h2>
           {record !== undefined && (
-            <span className="ml-3 text-body font-normal text-muted">
+            <p className="text-muted">
               <Time ms={record.timestamp} />
-            </span>
+            </p>
           )}
-        </h2>
+        </div>
         <div className="flex gap-1">
           <Button
             kind="quiet"
@@ -106,7 +118,9 @@ export function RecordPanel(props: RecordPanelProps) {
       {read.problem !== null && whole === undefined && (
         <ProblemNote problem={read.problem} of="The record" onRetry={read.retry} />
       )}
-      {record === undefined ? (
+      {undecodable !== null ? (
+        <Empty title="Schema registry">{undecodable}</Empty>
+      ) : record === undefined ? (
         read.problem === null && <Skeleton rows={8} />
       ) : (
         <>

@@ -12,10 +12,17 @@ export type MessageSearch = SearchOf<'messages'>
 export type MessageQuery = Asked<'browse messages'>['query'] & { readonly limit: number }
 
 /** The start position in the words of the address. The empty word is the end at which the order begins. */
-export type StartWord = MessageSearch['from']
+type StartWord = MessageSearch['from']
 
 /** What the address must also have before the broker is asked. */
 export type Missing = 'partition' | 'offset' | 'timestamp'
+
+/** What to do about it. */
+export const MISSING: Readonly<Record<Missing, string>> = {
+  partition: 'Choose a partition. An offset is a position in one partition.',
+  offset: 'Enter the offset of the first record.',
+  timestamp: 'Enter the time of the first record.',
+}
 
 /** Returns the start position. An address that has an offset or a time alone means a start there. */
 export function startOf({ from, offset, timestamp }: MessageSearch): StartWord {
@@ -70,7 +77,7 @@ export function exportAddress(topic: string, query: MessageQuery, format: FileFo
 }
 
 /** The parameters behind the button Filters of a phone, without what no filter sets. */
-export const NO_FILTERS = {
+const NO_FILTERS = {
   partition: null,
   from: '',
   offset: null,

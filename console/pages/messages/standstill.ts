@@ -28,7 +28,8 @@ function reasonOf(list: HTMLElement): Standstill | null {
   if (rows === null) return null
   const selection = getSelection()
   if (selection !== null && !selection.isCollapsed && list.contains(selection.anchorNode)) return 'select text'
-  if (rows.matches(':hover')) return 'point at a row'
+  // A finger leaves its hover behind.
+  if (matchMedia('(hover: hover)').matches && rows.matches(':hover')) return 'point at a row'
   if (rows.contains(document.activeElement)) return 'are at a row'
   // The head of the page has left the screen.
   return rows.getBoundingClientRect().top < 0 ? 'scroll' : null

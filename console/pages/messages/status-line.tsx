@@ -8,7 +8,8 @@ import { Button, buttonClass } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { bytes, count, counted, duration } from '../../text/format.ts'
-import type { Browsed, Browsing } from './browse.ts'
+import type { Browsing } from './browse.ts'
+import type { Browsed } from './browse-pages.ts'
 import { RecordColumnChoice, type RecordColumns } from './rows.tsx'
 import { decodingOf, exportAddress, type MessageQuery, type MessageSearch } from './selection.ts'
 
@@ -30,15 +31,15 @@ export function StatusLine({ topic, search, query, browsing, columns, onContinue
   return (
     <div className="mb-2 flex min-h-9 flex-wrap items-center justify-between gap-x-4 gap-y-1">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
+        <p role="status" className="text-muted tabular-nums">
+          {isRunning && (isSearch ? 'Searching … ' : 'Reading … ')}
+          {data !== undefined && !read.isOld && <span title={exactly(data)}>{summary(data)}</span>}
+        </p>
         {isRunning && (
           <Button isSmall onClick={stop}>
             Stop
           </Button>
         )}
-        <p role="status" className="text-muted tabular-nums">
-          {isRunning && (isSearch ? 'Searching … ' : 'Reading … ')}
-          {data !== undefined && !read.isOld && <span title={exactly(data)}>{summary(data)}</span>}
-        </p>
         {canContinue && (
           <>
             <span className="text-warn">
@@ -51,7 +52,7 @@ export function StatusLine({ topic, search, query, browsing, columns, onContinue
         )}
       </div>
       {data !== undefined && data.messages.length > 0 && (
-        <div className="flex flex-wrap items-center gap-1">
+        <div className="ml-auto flex flex-wrap items-center justify-end gap-1">
           <CopyButton
             value={() => linesOf(topic, data.messages, search)}
             of={`${counted(data.messages.length, 'record')} of this page as JSON lines`}

@@ -15,7 +15,7 @@ const MOST_SHOWN = 6
 
 interface AttentionListProps {
   readonly found: readonly Attention[]
-  /** What the list rests on, each with its name in a sentence. */
+  /** The answers that the list rests on, each with its name in a sentence. */
   readonly checked: Readonly<Record<string, Read<unknown>>>
 }
 

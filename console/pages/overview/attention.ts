@@ -23,7 +23,7 @@ export interface Attention {
   readonly target: Target<PageId>
 }
 
-/** The newest answers; undefined where there is none yet. */
+/** The newest answers; undefined before the first. */
 export interface Facts {
   readonly health: HealthInFull | undefined
   readonly brokers: z.output<typeof brokerListShape> | undefined

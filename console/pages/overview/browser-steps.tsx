@@ -1,5 +1,5 @@
-// The first minute in the browser: create a topic, produce a record, and see it arrive. Every field has a value, so that
-// the button of each step is enough.
+// The first minute in the browser: create a topic, produce a record, and see it arrive. Every field has a value, so
+// that the button of each step is enough.
 
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import type { ShownRecord } from '../../../src/api/messages.ts'

@@ -64,12 +64,12 @@ test('a broker without a sample has an empty course', () => {
 test('a short history says when it starts, and why', () => {
   const keeping = { intervalMs: INTERVAL, retentionMs: 3_600_000 }
   const course = courseOf({ samples: steps(8), intervalMs: INTERVAL }, '15m')
-  const said = (uptimeMs: number | null, given = keeping) => shortHistory(course, given, uptimeMs, 'UTC', NOON + 5_000)
-  assert.equal(said(125_000), 'History starts at 11:58: this broker restarted.')
-  assert.equal(said(86_400_000), 'History starts at 11:58.')
+  const said = (startedAtMs: number | null, given = keeping) => shortHistory(course, given, startedAtMs, 'UTC')
+  assert.equal(said(NOON - 120_000), 'History starts at 11:58: this broker restarted.')
+  assert.equal(said(NOON - 86_400_000), 'History starts at 11:58.')
   assert.equal(said(null), 'History starts at 11:58.')
   assert.equal(
-    said(86_400_000, { intervalMs: INTERVAL, retentionMs: 120_000 }),
+    said(NOON - 86_400_000, { intervalMs: INTERVAL, retentionMs: 120_000 }),
     'History starts at 11:58: the broker keeps 2 min.',
   )
 })
@@ -77,7 +77,7 @@ test('a short history says when it starts, and why', () => {
 test('a whole history says nothing', () => {
   const keeping = { intervalMs: INTERVAL, retentionMs: 3_600_000 }
   const course = courseOf({ samples: steps(60), intervalMs: INTERVAL }, '15m')
-  assert.equal(shortHistory(course, keeping, 1, 'UTC', NOON), null)
+  assert.equal(shortHistory(course, keeping, NOON - 1, 'UTC'), null)
 })
 
 test('two polls of a range ask for the same address, and the answer holds the whole range', () => {

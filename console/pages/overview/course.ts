@@ -77,21 +77,17 @@ export function courseOf({ samples, intervalMs }: Pick<History, 'samples' | 'int
   }
 }
 
-/**
- * Returns a sentence if the history is shorter than the range, else null. `uptimeMs` is that of the broker that answers;
- * null if it is not known.
- */
+/** Returns a sentence if the history is shorter than the range, else null. The broker is the one that answers. */
 export function shortHistory(
   { startsAtMs, latest }: Course,
   { intervalMs, retentionMs }: Pick<History, 'intervalMs' | 'retentionMs'>,
-  uptimeMs: number | null,
+  brokerStartedAtMs: number | null,
   zone: Zone,
-  nowMs: number,
 ): string | null {
   if (startsAtMs === null || latest === null) return null
   const start = `History starts at ${timeOfDay(startsAtMs, zone).slice(0, 5)}`
   if (latest.timestamp - startsAtMs >= retentionMs - intervalMs)
     return `${start}: the broker keeps ${duration(retentionMs)}.`
-  const isRestart = uptimeMs !== null && nowMs - uptimeMs >= startsAtMs - MINUTE_MS
+  const isRestart = brokerStartedAtMs !== null && brokerStartedAtMs >= startsAtMs - MINUTE_MS
   return isRestart ? `${start}: this broker restarted.` : `${start}.`
 }

@@ -117,8 +117,9 @@ interface ChartsProps {
 /** The charts, with a sentence wherever they show less than the range. */
 function Charts({ history, course, brokers }: ChartsProps) {
   const zone = useZone()
-  const uptimeMs = brokers.data?.brokers.find(({ isSelf }) => isSelf)?.uptimeMs ?? null
-  const short = shortHistory(course, history, uptimeMs, zone, Date.now())
+  const uptimeMs = brokers.data?.brokers.find(({ isSelf }) => isSelf)?.uptimeMs
+  const startedAtMs = uptimeMs === undefined || uptimeMs === null ? null : brokers.atMs - uptimeMs
+  const short = shortHistory(course, history, startedAtMs, zone)
   if (!history.enabled)
     return (
       <p className="rounded-card border border-dashed border-line p-6 text-muted">

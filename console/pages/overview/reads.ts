@@ -6,6 +6,7 @@ import { useRef } from 'react'
 import type { SilentBroker } from '../../../src/api/groups.ts'
 import { type Read, useRead } from '../../api/queries.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { useConnection } from '../../shell/connection.ts'
 import { useSession } from '../../shell/session.tsx'
 import { GROWING_SAMPLES, needsAttention } from './attention.ts'
 import { courseOf, historyQuery, RANGE_ROWS, type Range } from './course.ts'
@@ -32,7 +33,7 @@ export function useTopTopics(isWatched: boolean) {
   const own = data?.topics.find(({ name }) => !isInternal(name))?.name ?? null
   return {
     read,
-    /** The name of a topic that is not internal; null if there is none. */
+    /** The name of a topic that is not internal; null if all are internal. */
     own,
     isEmpty: data !== undefined && own === null && data.total <= data.topics.length,
   }
@@ -44,9 +45,10 @@ export function useHealth() {
 
 /** Reads the history of a range. */
 function useHistory(range: Range, isPolled: boolean) {
+  const { answeredAtMs } = useConnection()
   const read = useRead(
     'read metrics history',
-    { query: historyQuery(range, Date.now()) },
+    { query: historyQuery(range, answeredAtMs) },
     { everyMs: isPolled ? STEP_MS : 0 },
   )
   // Every few minutes the query has another start. If its first answer fails, the one before still stands.

@@ -2,7 +2,7 @@
 
 import type { Capabilities } from '../../../src/api/capabilities.ts'
 import type { HealthInFull } from '../../../src/api/health.ts'
-import type { Read } from '../../api/queries.ts'
+import { type Read, useRead } from '../../api/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { counted } from '../../text/format.ts'
@@ -17,7 +17,9 @@ const STORES: Readonly<Record<Capabilities['store']['engine'], string>> = {
 export function StatusLine({ health }: { readonly health: Read<HealthInFull> }) {
   const capabilities = useCapabilities()
   const { data, problem } = health
-  const brokers = new Set(capabilities?.listeners.map(({ brokerId }) => brokerId)).size
+  // The answer that the page asks for anyway; the capabilities are those of the time when the console was opened.
+  const list = useRead('list brokers', {}, { isWanted: false }).data
+  const brokers = list?.brokers.length ?? new Set(capabilities?.listeners.map(({ brokerId }) => brokerId)).size
   const failed = failedChecks(data)
   return (
     <p

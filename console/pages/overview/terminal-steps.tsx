@@ -1,4 +1,5 @@
-// The first minute in a terminal: the commands of each tool, with the advertised address and the security of a listener.
+// The first minute in a terminal: the commands of each tool, with the advertised address and the security of a
+// listener.
 
 import { useState } from 'react'
 import { Command } from '../../parts/copy.tsx'

@@ -31,7 +31,7 @@ export function useWatch(topic: string | null): Watch {
   const cursor = useRef<string>(null)
   const isWanted = !isPaused && isVisible
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the records of another topic, and those before a retry, are forgotten
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another topic, and a retry, begin without records
   useEffect(() => {
     cursor.current = null
     setRecords([])

@@ -1,4 +1,5 @@
-// A list of the page Security: its verb, its filter, the table and its pages. The three tabs differ in rows and columns.
+// A list of the page Security: its verb, its filter, the table and its pages. The three tabs differ in rows and
+// columns.
 
 import type { ReactNode } from 'react'
 import type { Read } from '../../api/queries.ts'

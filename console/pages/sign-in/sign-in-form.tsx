@@ -7,6 +7,7 @@ import { asProblem, type Problem } from '../../api/problem.ts'
 import { Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
+import { nowMs } from '../../shell/clock.ts'
 
 interface SignInFormProps {
   /** The name that the form begins with. */
@@ -32,7 +33,7 @@ export function SignInForm({ username: given = '', onSignedIn }: SignInFormProps
       const found = asProblem(error)
       setProblem(found)
       setPassword('')
-      if (found.code === 'TOO_MANY_REQUESTS') setUntilMs(Date.now() + (found.retryAfterMs ?? 0))
+      if (found.code === 'TOO_MANY_REQUESTS') setUntilMs(nowMs() + (found.retryAfterMs ?? 0))
     }
     setBusy(false)
   }
@@ -98,7 +99,7 @@ function useCountdown(untilMs: number): number {
     const ended = new AbortController()
     const count = async () => {
       for (;;) {
-        const left = Math.max(0, Math.ceil((untilMs - Date.now()) / 1000))
+        const left = Math.max(0, Math.ceil((untilMs - nowMs()) / 1000))
         setSeconds(left)
         if (left === 0) return
         await pause(1_000, ended.signal)

@@ -25,7 +25,7 @@ export function SignIn() {
   const { search } = useHere('signIn')
   const sso = status?.sso
   const to = ownAddress(search.to)
-  // An error that is none of ours is not repeated: anybody can write an address.
+  // Any site can link to this page with a text of its own, so that only known errors are shown.
   const error = Object.hasOwn(SSO_ERRORS, search.error) ? SSO_ERRORS[search.error] : undefined
   return (
     <div className="rounded-card border border-line bg-surface p-6">

@@ -54,7 +54,7 @@ const NEEDED: Readonly<Record<Exclude<Tab, 'local'>, Capability['id']>> = {
   jobs: 'remote-tier',
 }
 
-/** What each tab will show. */
+/** The purpose of each tab. */
 const PURPOSES: Readonly<Record<Exclude<Tab, 'local'>, string>> = {
   remote: 'Cold records move from the local tier to Iceberg tables, which SQL engines read too.',
   segments: 'A log is divided into segments: the local tier, the remote tier or both keep each of them.',

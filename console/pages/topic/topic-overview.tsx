@@ -16,7 +16,7 @@ import { PageLink, useHere } from '../../shell/address.tsx'
 import { byteRate, bytes, exactBytes, rate, UNKNOWN } from '../../text/format.ts'
 import { TopicConsumers } from './topic-consumers.tsx'
 
-const Chart = lazy(() => import('../../parts/chart.tsx').then(({ Chart: part }) => ({ default: part })))
+const Chart = lazy(async () => ({ default: (await import('../../parts/chart.tsx')).Chart }))
 
 const MINUTE_MS = 60_000
 const RANGE_MS: Readonly<Record<(typeof RANGES)[number], number>> = { '15m': 15 * MINUTE_MS, '1h': 60 * MINUTE_MS }

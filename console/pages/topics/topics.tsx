@@ -1,6 +1,7 @@
 // The page Topics: all topics of the cluster with their traffic, filtered and sorted by the broker.
 
 import { Plus } from 'lucide-react'
+import { useState } from 'react'
 import { Action, Button } from '../../parts/button.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
 import { SwitchField } from '../../parts/field.tsx'
@@ -22,8 +23,11 @@ const CreateTopic = lazyPart(async () => (await import('./create-topic.tsx')).Cr
 const NAME = 'Topics'
 
 export function Topics() {
-  const { search, set } = useHere('topics')
+  const { search: address, set } = useHere('topics')
   const go = useGo()
+  // The rows follow each letter of the filter; the address follows a little later.
+  const [typed, setTyped] = useState(address.q)
+  const search = typed === address.q ? address : { ...address, q: typed, offset: null }
   const mayCreate = useMay('create topic')
   const tier = useCapability('remote-tier')
   const { read, secondProblem, retrySecond, silent, newestMs } = useTopicRows(search)
@@ -50,7 +54,12 @@ export function Topics() {
         </span>
       </PageHead>
       <div className="mb-3 flex flex-wrap items-center gap-x-6 gap-y-1">
-        <FilterField label="Filter topics by name" value={q} onChange={text => set({ q: text, offset: null })} />
+        <FilterField
+          label="Filter topics by name"
+          value={address.q}
+          onChange={text => set({ q: text, offset: null })}
+          onTyped={setTyped}
+        />
         <SwitchField
           label="Internal topics"
           isOn={internal}
@@ -85,7 +94,7 @@ export function Topics() {
               }}
               onOpen={({ name }) => go({ page: 'topic', params: { topic: name } })}
               isOld={read.isOld}
-              empty={<NoTopics />}
+              empty={<NoTopics q={q} />}
             />
             <Pager
               total={all}
@@ -104,9 +113,9 @@ export function Topics() {
   )
 }
 
-function NoTopics() {
+function NoTopics({ q }: { readonly q: string }) {
   const { search, set } = useHere('topics')
-  const { q, internal, offset } = search
+  const { internal, offset } = search
   if (offset !== null && offset > 0)
     return (
       <Empty

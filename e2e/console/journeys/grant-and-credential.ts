@@ -18,7 +18,7 @@ export const grantAndCredential: Journey = {
     await page.getByLabel('User').fill('billing')
     await page.getByRole('button', { name: 'Create credential' }).click()
     const shown = page.getByRole('dialog', { name: 'The credential of billing' })
-    const password = await shown.getByRole('region', { name: 'Password' }).innerText()
+    const password = await shown.getByLabel('Password', { exact: true }).innerText()
     const settings = await shown.locator('pre').last().innerText()
     assert.ok(settings.includes(`sasl.password=${password}`))
     await page.getByLabel('I have kept the password').check()

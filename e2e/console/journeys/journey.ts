@@ -6,5 +6,9 @@ import type { StoreName } from '../world.ts'
 
 export interface Journey {
   readonly name: string
+  /** The stores on which it is possible; all of them by default. */
+  readonly stores?: readonly StoreName[]
+  /** Why it cannot run on this machine; false if it can. */
+  readonly skip?: string | false
   run(given: { readonly t: CleanUp; readonly browser: Browser; readonly store: StoreName }): Promise<void>
 }

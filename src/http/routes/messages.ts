@@ -23,15 +23,13 @@ import {
   type TailEventData,
 } from '../../api/messages.ts'
 import { topicParams } from '../../api/topics.ts'
-import { FILE_FORMATS } from '../../api/words.ts'
+import { FILE_FORMATS, PRODUCE_BODY_BYTES } from '../../api/words.ts'
 import { HEADER_LIMITS } from '../../log/unpacking.ts'
 import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
 import { fileFormats, fileName, fileOf } from '../record-files.ts'
 import { type Answer, reply, route } from '../route.ts'
 
-/** The largest body in bytes: a record of the largest default size as base64, with the JSON around it. */
-const PRODUCE_BODY_BYTES = 2 * 1024 * 1024
 /** The size in bytes above which a record, or a part of one, is sent in pieces. */
 const PIECE_BYTES = 1024 * 1024
 

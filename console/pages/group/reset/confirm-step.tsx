@@ -6,8 +6,9 @@ import { Action, Button } from '../../../parts/button.tsx'
 import { DialogActions } from '../../../parts/dialog.tsx'
 import { TextField } from '../../../parts/field.tsx'
 import { ProblemNote } from '../../../parts/problem-note.tsx'
+import { VisibleText } from '../../../parts/visible-text.tsx'
+import type { Preview } from './preview.ts'
 import { totalsSentence } from './reset-effects.ts'
-import type { Preview } from './reset-offsets.tsx'
 
 interface ConfirmStepProps {
   readonly groupId: string
@@ -30,8 +31,12 @@ export function ConfirmStep({ groupId, preview, isBusy, problem, onBack, onConfi
     >
       <p className="font-medium">{totalsSentence(preview.answer.rows)}</p>
       <p className="mt-2">
-        This replaces the offsets of the group <bdi className="font-medium">{groupId}</bdi>. The present offsets are
-        lost: note them before, if you may need them. Exactly the rows of the preview are applied, or none.
+        This replaces the offsets of the group{' '}
+        <span className="font-medium">
+          <VisibleText text={groupId} />
+        </span>
+        . The present offsets are lost: note them before, if you may need them. Exactly the rows of the preview are
+        applied, or none.
       </p>
       <TextField
         label={`Type ${groupId} to confirm`}

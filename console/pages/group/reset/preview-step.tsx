@@ -8,9 +8,9 @@ import { DialogActions } from '../../../parts/dialog.tsx'
 import { ProblemNote } from '../../../parts/problem-note.tsx'
 import { Empty } from '../../../parts/states.tsx'
 import { MemberList } from '../member-list.tsx'
+import type { Preview } from './preview.ts'
 import { ResetCommands } from './reset-commands.tsx'
 import { changesSentence, totalsSentence } from './reset-effects.ts'
-import type { Preview } from './reset-offsets.tsx'
 import { ResetTable } from './reset-table.tsx'
 
 interface PreviewStepProps {

@@ -1,4 +1,4 @@
-// One of several choices, with a sentence that says what it does.
+// One of several choices, with a sentence about its effect.
 
 import { type ReactNode, useId } from 'react'
 
@@ -7,7 +7,7 @@ interface RadioCardProps {
   readonly label: string
   readonly isOn: boolean
   readonly onChoose: () => void
-  /** What it does. */
+  /** The effect of the choice. */
   readonly children?: ReactNode
 }
 

@@ -1,5 +1,5 @@
-// What a reset does, counted from the rows of the server's preview: in each partition, in total, and how a second
-// preview differs from the first.
+// The effects of a reset, counted from the rows of the server's preview, in each partition and in total; and the
+// differences between two previews.
 
 import type { Reset } from '../../../../src/api/groups.ts'
 import { count, counted } from '../../../text/format.ts'
@@ -116,7 +116,7 @@ function offsetText(offset: number | null): string {
   return offset === null ? 'none' : count(offset)
 }
 
-/** Returns the sentence over a second preview: one that the user asked for, or one after the broker refused the first. */
+/** Returns the sentence over a second preview, after a refusal of the first one or at the wish of the user. */
 export function changesSentence(changes: Changes, isRefused: boolean): string {
   if (changes.size > 0) {
     const moved = `the group has moved in ${counted(changes.size, 'partition')} since the preview before`

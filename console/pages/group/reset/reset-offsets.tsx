@@ -4,7 +4,7 @@
 
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { DescribedGroup, Reset } from '../../../../src/api/groups.ts'
+import type { DescribedGroup } from '../../../../src/api/groups.ts'
 import { ask } from '../../../api/client.ts'
 import { asProblem, type Problem } from '../../../api/problem.ts'
 import { Button } from '../../../parts/button.tsx'
@@ -12,8 +12,9 @@ import { Dialog, DialogActions } from '../../../parts/dialog.tsx'
 import { toast } from '../../../shell/toasts.tsx'
 import { counted } from '../../../text/format.ts'
 import { ConfirmStep } from './confirm-step.tsx'
+import type { Preview } from './preview.ts'
 import { PreviewStep } from './preview-step.tsx'
-import { type Changes, changesBetween, keyOf, type Row } from './reset-effects.ts'
+import { changesBetween, keyOf, type Row } from './reset-effects.ts'
 import type { Asked, Choices } from './reset-request.ts'
 import { ResetTable } from './reset-table.tsx'
 import { ScopeStep } from './scope-step.tsx'
@@ -22,16 +23,6 @@ import { Steps } from './steps.tsx'
 const RESET = 'reset offsets of group'
 const STEPS = ['Scope', 'Preview', 'Confirm']
 const CHOICES: Choices = { scope: 'all', topic: '', chosen: new Map(), to: 'clear', offset: '', timestamp: null }
-
-/** The preview that the user sees, with the request that it answers. */
-export interface Preview {
-  readonly asked: Asked
-  readonly answer: Reset
-  /** What differs from the preview before; null for a first preview. */
-  readonly changes: Changes | null
-  /** True if the broker refused the preview before. */
-  readonly isRefused: boolean
-}
 
 type Step =
   | { readonly at: 'scope' }

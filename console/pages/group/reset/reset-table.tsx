@@ -25,7 +25,7 @@ export function ResetTable({ rows, changes = new Map(), readBack = null }: Reset
       id: 'topic',
       head: 'Topic',
       cell: row => (
-        <div className="min-w-28">
+        <div className="min-w-20 sm:min-w-28">
           {row.topic}
           <span className="text-muted sm:hidden"> · {row.partition}</span>
           {changes.has(keyOf(row)) && (
@@ -81,7 +81,7 @@ export function ResetTable({ rows, changes = new Map(), readBack = null }: Reset
               title={row.newOffset === null ? 'Consumers start where their own auto.offset.reset says.' : undefined}
             >
               <span className="font-medium tabular-nums">{row.newOffset === null ? 'none' : count(row.newOffset)}</span>
-              <span className="text-muted">: {effectOf(row)}</span>
+              <span className={`text-muted ${row.newOffset === null ? 'max-sm:hidden' : ''}`}>: {effectOf(row)}</span>
             </span>
           ),
         }

@@ -1,0 +1,118 @@
+// The sizes of the built console, compressed with gzip, and the network log of a real first load: how much is asked for,
+// from whom, and in how many requests. The numbers are printed.
+
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { before, describe, test } from 'node:test'
+import { builtFolder } from '../../scripts/console-build.mjs'
+import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
+import { seed } from './seeded.ts'
+import { settle } from './tour.ts'
+import { ADMIN, ensureConsole, startWorld } from './world.ts'
+
+/** In KiB of gzip. */
+const LIMITS = { script: 140, style: 15, page: 30, charts: 30, editor: 100, all: 350 }
+const MOST_REQUESTS = 12
+
+interface Chunk {
+  readonly file: string
+  readonly isEntry?: boolean
+  readonly imports?: readonly string[]
+  readonly css?: readonly string[]
+}
+
+/** The chunks by their names in the build's own manifest. */
+let chunks: Readonly<Record<string, Chunk>> = {}
+
+function kib(bytes: number): number {
+  return Math.round((bytes / 1024) * 10) / 10
+}
+
+/** Returns the bytes of a built file as gzip sends them. */
+function sizeOf(file: string): number {
+  const path = join(builtFolder, file)
+  return statSync(existsSync(`${path}.gz`) ? `${path}.gz` : path).size
+}
+
+/** Returns the files that a chunk needs, its styles too. */
+function filesOf(name: string, files = new Set<string>()): Set<string> {
+  const { file, imports = [], css = [] } = chunks[name]!
+  if (files.has(file)) return files
+  for (const each of [file, ...css]) files.add(each)
+  for (const each of imports) filesOf(each, files)
+  return files
+}
+
+const total = (files: Iterable<string>, ending = '') =>
+  [...files].filter(file => file.endsWith(ending)).reduce((sum, file) => sum + sizeOf(file), 0)
+
+/** Fails if a size is over its limit, and prints it. */
+function within(name: string, bytes: number, limit: number): void {
+  console.log(`${name}: ${kib(bytes)} of ${limit} KiB`)
+  assert.ok(kib(bytes) <= limit, `${name} has ${kib(bytes)} KiB, more than ${limit}`)
+}
+
+describe('the sizes of the console', () => {
+  let first = new Set<string>()
+  before(() => {
+    ensureConsole()
+    chunks = JSON.parse(readFileSync(join(builtFolder, '.vite/manifest.json'), 'utf8'))
+    first = filesOf(Object.keys(chunks).find(name => chunks[name]!.isEntry === true)!)
+  })
+
+  const beyondFirst = (name: string) => [...filesOf(name)].filter(file => !first.has(file))
+
+  test('every page is small, and so is everything together', () => {
+    within('first load, script', total(first, '.js'), LIMITS.script)
+    within('first load, style', total(first, '.css'), LIMITS.style)
+    const names = Object.keys(chunks).filter(name => /^pages\/([^/]+)\/\1\.tsx$/.test(name))
+    assert.equal(names.length, 13)
+    for (const name of names) within(name, total(beyondFirst(name)), LIMITS.page)
+    within('charts', total(beyondFirst('parts/chart-plot.tsx')), LIMITS.charts)
+    // The pages that open it have the rest already.
+    const messages = filesOf('pages/messages/messages.tsx')
+    within('editor', total(beyondFirst('parts/large-text.tsx').filter(file => !messages.has(file))), LIMITS.editor)
+    within('all', total(new Set(Object.keys(chunks).flatMap(name => [...filesOf(name)]))), LIMITS.all)
+  })
+
+  test('a first load asks this server alone, in few requests', { skip: noBrowser, timeout: 60_000 }, async t => {
+    const world = await startWorld(t, 'embedded')
+    await seed(world)
+    const browser = await openBrowser()
+    t.after(() => browser.close())
+    const cookie = await visit(t, browser, world.url)
+    await cookie.page.goto('/')
+    await signIn(cookie.page, ADMIN.username, ADMIN.password)
+    await cookie.page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    const storageState = await cookie.page.context().storageState()
+    for (const [who, options] of [
+      ['a newcomer', {}],
+      ['a user with a session', { storageState }],
+    ] as const) {
+      const { page, assertQuiet } = await visit(t, browser, world.url, options)
+      const paths: string[] = []
+      page.on('request', request => paths.push(new URL(request.url()).pathname))
+      await page.goto('/')
+      await settle(page)
+      await page.waitForLoadState('networkidle')
+      // The browser may ask its cache again for the icon when the address changes.
+      const files = [...new Set(paths.filter(path => path.startsWith('/assets/')).map(path => path.slice(1)))]
+      const api = paths.filter(path => path.startsWith('/api/'))
+      const log = `${files.length + 1} files and ${api.length} answers of the API\n  ${[...files, ...api].join('\n  ')}`
+      console.log(`${who} at /: ${log}`)
+      assert.ok(files.length + 1 <= MOST_REQUESTS, `${who} asks for ${log}`)
+      const charts = beyondFirst('parts/chart-plot.tsx')
+      within(
+        `${who}, script without charts`,
+        total(
+          files.filter(file => !charts.includes(file)),
+          '.js',
+        ),
+        LIMITS.script + (who === 'a newcomer' ? 0 : LIMITS.page),
+      )
+      within(`${who}, style`, total(files, '.css'), LIMITS.style)
+      assertQuiet()
+    }
+  })
+})

@@ -1,0 +1,102 @@
+// Opens the dialogs of a page, and checks the manners of each: its name, where the focus is, and how it closes.
+
+import type { ElementHandle, Locator, Page } from 'playwright-core'
+
+/** The controls that may open a dialog. A control of a form sends the form instead. */
+const OPENERS =
+  'main :is(button[data-operation]:not([type=submit]), button[aria-haspopup=dialog]):not(:disabled), main [data-operation] > button:not([type=submit]):not(:disabled)'
+
+/** How long a dialog may take to open, in milliseconds: its part of the console may have to be loaded. */
+const OPENS_WITHIN_MS = 3_000
+
+export interface Opener {
+  /** What it opens, without the names of a row. */
+  readonly kind: string
+  readonly button: ElementHandle
+}
+
+/** Returns the controls that are seen and may open a dialog. */
+export async function openersOf(page: Page): Promise<readonly Opener[]> {
+  const found = await page.locator(OPENERS).elementHandles()
+  const kinds = await Promise.all(
+    found.map(button =>
+      button.evaluate(element => {
+        if (!element.checkVisibility({ visibilityProperty: true }) || element.closest('dialog') !== null) return null
+        return `${element.closest('[data-operation]')?.getAttribute('data-operation') ?? ''}: ${element.textContent.trim()}`
+      }),
+    ),
+  )
+  return found.flatMap((button, at) => (kinds[at] == null ? [] : [{ kind: kinds[at], button }]))
+}
+
+/** Presses the control. Resolves with the dialog; null if the control opens none. */
+export async function openDialog(page: Page, press: () => Promise<void>): Promise<Locator | null> {
+  await press()
+  const dialog = page.locator('dialog[open]').last()
+  const isOpen = await dialog.waitFor({ timeout: OPENS_WITHIN_MS }).then(
+    () => true,
+    () => false,
+  )
+  if (!isOpen) return null
+  await page.locator('dialog[open]:not(:has([role=status][aria-label=Loading]))').last().waitFor()
+  return dialog
+}
+
+const TABS = 20
+
+/**
+ * Checks the dialog and closes it. `opener` is the control that must have the focus afterwards; if it is gone, because
+ * the dialog belongs to another page, the focus must be on the heading. Returns what is wrong.
+ */
+export async function closeWithManners(
+  page: Page,
+  dialog: Locator,
+  opener: ElementHandle | null,
+): Promise<readonly string[]> {
+  const wrong: string[] = []
+  const name = await nameOf(page)
+  if (name === '') wrong.push('has no name')
+  // The browser's own bar follows the last control: the document then has no focused element, but nothing behind either.
+  const place = () =>
+    page.evaluate<string>(`(() => {
+      const at = document.activeElement
+      return at === document.body ? 'browser' : at.closest('dialog[open]') ? 'inside' : 'behind: ' + at.outerHTML.slice(0, 120)
+    })()`)
+  const first = await place()
+  if (first !== 'inside') wrong.push(`the focus is ${first} when it opens`)
+  for (let press = 1; press <= TABS; press++) {
+    await page.keyboard.press('Tab')
+    const now = await place()
+    if (now.startsWith('behind')) wrong.push(`the focus is ${now} after ${press} times Tab`)
+  }
+  await page.keyboard.press('Escape')
+  if (!(await isGone(dialog))) {
+    wrong.push('Esc does not close it')
+    await page.reload()
+    return wrong
+  }
+  const isBack = await opener?.evaluate(element =>
+    element.isConnected ? element.matches(':focus') : element.ownerDocument.activeElement.matches('h1'),
+  )
+  if (isBack === false)
+    wrong.push(
+      `the focus does not return, and is at ${await page.evaluate('document.activeElement.outerHTML.slice(0, 120)')}`,
+    )
+  return wrong
+}
+
+/** Returns the accessible name of the dialog that is open. */
+export function nameOf(page: Page): Promise<string> {
+  return page.evaluate(`(() => {
+    const dialog = [...document.querySelectorAll('dialog[open]')].at(-1)
+    const label = document.getElementById(dialog.getAttribute('aria-labelledby'))
+    return label === null ? dialog.getAttribute('aria-label') ?? '' : label.innerText.trim()
+  })()`)
+}
+
+function isGone(dialog: Locator): Promise<boolean> {
+  return dialog.waitFor({ state: 'detached', timeout: OPENS_WITHIN_MS }).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,202 @@
+// Hostile texts in every place where the console shows a text of somebody else: no script runs, the security policy has
+// nothing to report, nothing is wider than the window, and copying gives the exact bytes.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { type PageId, pages, type Page as Row } from '../../src/api/pages.ts'
+import type { CleanUp } from '../../testing/broker.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { freePort } from '../../testing/free-port.ts'
+import { startRealProvider } from '../sso/provider.ts'
+import { noBrowser, openBrowser, overflow, resize, signIn, type Visit, visit } from './browser.ts'
+import { HOSTILE, HOSTILE_TOPICS, plant, RECORDS_TOPIC, TRAP, throughUtf8 } from './hostile.ts'
+import { addressOf, settle } from './tour.ts'
+import { ADMIN, startWorld, type World } from './world.ts'
+
+const WIDTHS = [1280, 360] as const
+
+describe('hostile texts in the console', { skip: noBrowser }, () => {
+  const cleaners: (() => Promise<void>)[] = []
+  const own: CleanUp = { after: clean => cleaners.push(clean) }
+  let browser: Browser
+  let world: World
+  let visited: Visit
+  let page: Page
+  let groups: readonly string[] = []
+  before(async () => {
+    world = await startWorld(own, 'embedded')
+    const planted = await plant(world)
+    groups = planted.groups
+    console.log(
+      `refused by the broker: ${[...new Set(planted.refused)].map(each => `${each} ×${planted.refused.filter(other => other === each).length}`).join(', ')}`,
+    )
+    browser = await openBrowser()
+    visited = await visit(own, browser, world.url, { permissions: ['clipboard-read', 'clipboard-write'] })
+    ;({ page } = visited)
+    await page.addInitScript(`globalThis.${TRAP} = () => { globalThis.trapped = (globalThis.trapped ?? 0) + 1 }`)
+    await page.goto('/')
+    await signIn(page, ADMIN.username, ADMIN.password)
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+  })
+  after(async () => {
+    await browser?.close()
+    for (const clean of cleaners.toReversed()) await clean()
+  })
+
+  /** Visits an address and returns what is wrong there. */
+  async function suffer(address: string): Promise<readonly string[]> {
+    const begun = visited.complaints.length
+    await page.goto(address)
+    await settle(page)
+    const wrong: string[] = []
+    for (const width of WIDTHS) {
+      await resize(page, width)
+      const pixels = await overflow(page)
+      if (pixels > 0) wrong.push(`${width} px: ${pixels} px too wide`)
+    }
+    await resize(page, WIDTHS[0])
+    const found = await page.evaluate<{ trapped?: number; planted: number; heading: string }>(`({
+      trapped: globalThis.trapped,
+      planted: document.querySelectorAll('main :is(script, style, iframe, object, embed, [onerror], [onload], [onmouseover], [onfocus], a[href^="javascript:" i], a[href^="data:" i])').length,
+      heading: document.querySelector('main h1').innerText,
+    })`)
+    if (found.trapped !== undefined) wrong.push('a script ran')
+    if (found.planted > 0) wrong.push(`${found.planted} elements come from a text`)
+    if (found.heading.trim() === '' || found.heading === 'This page cannot be shown')
+      wrong.push(`heading: “${found.heading}”`)
+    wrong.push(...visited.complaints.slice(begun))
+    return wrong.map(each => `${address}: ${each}`)
+  }
+
+  async function sufferAll(addresses: readonly string[]): Promise<void> {
+    const wrong: string[] = []
+    for (const address of addresses) wrong.push(...(await suffer(address)))
+    assert.deepEqual(wrong, [])
+  }
+
+  /** Presses a copy button and returns what is in the clipboard then. */
+  async function copied(name: string | RegExp): Promise<string> {
+    await page.evaluate('navigator.clipboard.writeText("")')
+    await page.getByRole('button', { name }).first().click()
+    await eventually(
+      'something is copied',
+      async () => (await page.evaluate<string>('navigator.clipboard.readText()')) !== '',
+    )
+    return await page.evaluate('navigator.clipboard.readText()')
+  }
+
+  test('on the pages that list them', { timeout: 60_000 }, () =>
+    sufferAll([
+      '/',
+      addressOf('topics'),
+      addressOf('groups'),
+      addressOf('groups', { sort: 'groupId' }),
+      addressOf('brokers'),
+      addressOf('storage'),
+      addressOf('security', { tab: 'users' }),
+      addressOf('security', { tab: 'acls' }),
+      addressOf('security', { tab: 'credentials' }),
+      addressOf('topic', { tab: 'access' }, { topic: RECORDS_TOPIC }),
+      addressOf('topic', {}, { topic: RECORDS_TOPIC }),
+      addressOf('messages', {}, { topic: RECORDS_TOPIC }),
+    ]),
+  )
+
+  test('as names of topics', { timeout: 60_000 }, async () => {
+    await sufferAll(
+      HOSTILE_TOPICS.flatMap(topic => [
+        addressOf('topic', {}, { topic }),
+        addressOf('topic', { tab: 'configuration' }, { topic }),
+        addressOf('messages', {}, { topic }),
+      ]),
+    )
+    for (const topic of HOSTILE_TOPICS) {
+      await page.goto(addressOf('topic', {}, { topic }))
+      await settle(page)
+      assert.equal(await copied('Copy topic name'), topic)
+    }
+  })
+
+  test('as ids of groups, of their clients and members', { timeout: 180_000 }, async () => {
+    assert.ok(groups.length > 10)
+    await sufferAll(
+      groups.flatMap(group => [addressOf('group', {}, { group }), addressOf('group', { tab: 'members' }, { group })]),
+    )
+    for (const group of groups) {
+      await page.goto(addressOf('group', {}, { group }))
+      await settle(page)
+      assert.equal(await copied('Copy group id'), group)
+    }
+  })
+
+  test('in keys, values and headers of records', { timeout: 180_000 }, async () => {
+    const views = ['value', 'key', 'headers', 'details'] as const
+    const at = (offset: number, view: (typeof views)[number]) =>
+      addressOf('messages', { at: `0-${offset}`, view }, { topic: RECORDS_TOPIC })
+    await sufferAll(HOSTILE.flatMap((_, offset) => views.map(view => at(offset, view))))
+    for (const [offset, text] of HOSTILE.entries())
+      for (const view of ['value', 'key'] as const) {
+        await page.goto(at(offset, view))
+        await settle(page)
+        assert.equal(await copied(/^Copy$/), throughUtf8(text), `${view} of the record at ${offset}`)
+      }
+  })
+
+  test('in every parameter of every address', { timeout: 180_000 }, async () => {
+    const params: Record<string, string> = { topic: RECORDS_TOPIC, group: groups[0]!, broker: '0' }
+    const addresses = (Object.entries(pages) as [PageId, Row][]).flatMap(([id, { search, isOpen }]) =>
+      isOpen === true
+        ? []
+        : [HOSTILE[0], HOSTILE[4], HOSTILE[9]].map(text => {
+            const base = addressOf(id, {}, params)
+            return `${base}?${new URLSearchParams(Object.keys(search).map((name): [string, string] => [name, text]))}`
+          }),
+    )
+    const strangers = HOSTILE.filter(text => !text.includes('..'))
+      .map(throughUtf8)
+      .flatMap(text => [
+        `/topics/${encodeURIComponent(text)}`,
+        `/topics/${encodeURIComponent(text)}/messages`,
+        `/groups/${encodeURIComponent(`${text}?`)}`,
+        `/brokers/${encodeURIComponent(text)}`,
+      ])
+    await sufferAll([...addresses, ...strangers])
+  })
+
+  test('in what an identity provider and an address say to the sign-in', { timeout: 120_000 }, async t => {
+    const port = await freePort()
+    const origin = `http://127.0.0.1:${port}`
+    const provider = await startRealProvider(t, `${origin}/api/v1/auth/oidc/callback`, {})
+    await startWorld(t, 'embedded', {
+      'server.port': port,
+      'admin.oauth.enabled': true,
+      'admin.oauth.issuer-uri': provider.issuer,
+      'admin.oauth.client-id': provider.client.id,
+      'admin.oauth.client-secret': provider.client.secret,
+      'admin.oauth.audience': provider.client.id,
+      'admin.oauth.provider-name': HOSTILE[0],
+      'admin.oauth.roles.admin-group': 'admins',
+      'admin.oauth.roles.viewer-group': 'viewers',
+    })
+    const bare = await visit(t, browser, origin)
+    await bare.page.addInitScript(`globalThis.${TRAP} = () => { globalThis.trapped = 1 }`)
+    const ways = HOSTILE.flatMap(text => {
+      const said = new URLSearchParams({ error: text, error_description: text, state: text, code: text })
+      return [`/login?${new URLSearchParams({ error: text, to: text })}`, `/api/v1/auth/oidc/callback?${said}`]
+    })
+    for (const to of ['//evil.example/x', '/\\evil.example', 'https://evil.example', '/\t/evil.example'])
+      ways.push(`/login?${new URLSearchParams({ to })}`)
+    for (const way of ways) {
+      await bare.page.goto(way)
+      await bare.page.getByRole('heading', { name: 'Sign in to Ketch' }).waitFor()
+      assert.equal(await bare.page.evaluate('globalThis.trapped'), undefined, way)
+      assert.ok((await overflow(bare.page)) <= 0, way)
+    }
+    // The way back after the sign-in stays on this server.
+    await signIn(bare.page, ADMIN.username, ADMIN.password)
+    await bare.page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    assert.equal(new URL(bare.page.url()).origin, origin)
+    bare.assertQuiet()
+  })
+})

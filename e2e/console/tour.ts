@@ -1,0 +1,105 @@
+// The addresses that a walk over the console visits: every page of the table with each of its tabs, on the names that
+// seeded.ts has made, and the views that only a search parameter opens.
+
+import type { Page } from 'playwright-core'
+import {
+  BROKER_TABS,
+  GROUP_TABS,
+  type PageId,
+  type ParamsOf,
+  pages,
+  RECORD_TABS,
+  SECURITY_TABS,
+  type SearchOf,
+  STORAGE_TABS,
+  TOPIC_TABS,
+  writeSearch,
+} from '../../src/api/pages.ts'
+import { NAMES } from './seeded.ts'
+
+export interface Stop {
+  /** Names the test, and the files of its screenshots. */
+  readonly name: string
+  readonly page: PageId
+  readonly address: string
+}
+
+type WithTabs = { [Id in PageId]: 'tab' extends keyof SearchOf<Id> ? Id : never }[PageId]
+
+const TABS: { readonly [Id in WithTabs]: readonly SearchOf<Id>['tab'][] } = {
+  topic: TOPIC_TABS,
+  group: GROUP_TABS,
+  broker: BROKER_TABS,
+  storage: STORAGE_TABS,
+  security: SECURITY_TABS,
+}
+
+/** Where the names in paths come from. */
+const PARAMS: Readonly<Record<string, string>> = { topic: NAMES.topic, group: NAMES.idleGroup, broker: '0' }
+
+/** Returns the address of a page. */
+export function addressOf<Id extends PageId>(
+  page: Id,
+  search: Partial<SearchOf<Id>> = {},
+  params: Partial<ParamsOf<Id>> = {},
+): string {
+  const given = { ...PARAMS, ...(params as Readonly<Record<string, string>>) }
+  const path = pages[page].path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(given[name]!))
+  const query = new URLSearchParams(writeSearch(page, search))
+  return query.size === 0 ? path : `${path}?${query}`
+}
+
+function stop<Id extends PageId>(
+  page: Id,
+  view = '',
+  search: Partial<SearchOf<Id>> = {},
+  params: Partial<ParamsOf<Id>> = {},
+): Stop {
+  return { name: view === '' ? page : `${page}, ${view}`, page, address: addressOf(page, search, params) }
+}
+
+const isOpen = (id: PageId) => 'isOpen' in pages[id]
+
+/** Every page with its tabs. */
+export const pageStops: readonly Stop[] = (Object.keys(pages) as PageId[])
+  .filter(id => !isOpen(id))
+  .flatMap(id => {
+    const tabs: readonly string[] | undefined = TABS[id as WithTabs]
+    return tabs === undefined ? [stop(id)] : tabs.map(tab => stop(id, tab, { tab } as Partial<SearchOf<typeof id>>))
+  })
+
+const long = { topic: NAMES.long }
+const odd = { topic: NAMES.odd }
+
+/** Views that only a parameter opens. */
+const views: readonly Stop[] = [
+  stop('topics', 'none found', { q: 'no topic has this name' }),
+  stop('topic', 'long name', {}, long),
+  stop('topic', '128 partitions', { tab: 'partitions' }, { topic: NAMES.wide }),
+  ...RECORD_TABS.map(view => stop('messages', `record, ${view}`, { at: '0-4', view }, odd)),
+  stop('messages', 'odd records', {}, odd),
+  stop('messages', 'null record', { at: '0-0' }, odd),
+  stop('messages', 'not text', { at: '0-2' }, odd),
+  stop('messages', 'large record', { at: '0-6' }, odd),
+  stop('messages', 'compared', { at: '0-4', pin: '0-5', view: 'compare' }, odd),
+  stop('messages', 'none', {}, { topic: NAMES.empty }),
+  stop('messages', 'none found', { contains: 'no record has this text' }),
+  stop('messages', 'long name', {}, long),
+  stop('messages', 'live', { live: true }),
+  stop('groups', 'none found', { q: 'no group has this name' }),
+  stop('group', 'members', { tab: 'members' }, { group: NAMES.liveGroup }),
+  stop('group', 'long name', {}, { group: NAMES.long }),
+  stop('topic', 'missing', {}, { topic: 'no-such-topic' }),
+  stop('group', 'missing', {}, { group: 'no-such-group' }),
+]
+
+/** Every stop for a user with a session. */
+export const stops: readonly Stop[] = [...pageStops, ...views]
+
+/** The pages that need no session. */
+export const openPages = (Object.keys(pages) as PageId[]).filter(isOpen)
+
+/** Resolves when the page shows its heading and nothing on it is loading. */
+export async function settle(page: Page): Promise<void> {
+  await page.locator('body:has(main h1):not(:has([role=status][aria-label=Loading]))').waitFor()
+}

@@ -1,0 +1,301 @@
+// Walks over every page, tab and dialog of the console as an ADMIN and as a VIEWER, in both themes and at the widths of
+// a phone, a tablet and a desk: accessibility, overflow, heading and verbs in view, a quiet browser, manners of dialogs,
+// and controls that fit the role. The pictures are in .cache/console-screenshots.
+
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import { operations } from '../../console/api/operations.ts'
+import { root } from '../../scripts/node24.mjs'
+import { pages } from '../../src/api/pages.ts'
+import { signInAt } from '../../testing/admin-client.ts'
+import type { CleanUp } from '../../testing/broker.ts'
+import { noBrowser, openBrowser, overflow, resize, signIn, type Visit, violations, visit } from './browser.ts'
+import { closeWithManners, nameOf, type Opener, openDialog, openersOf } from './dialogs.ts'
+import { adminOperations, WITHOUT_CONTROL } from './operations.ts'
+import { seed } from './seeded.ts'
+import { openPages, settle, stops } from './tour.ts'
+import { ADMIN, startBare, startWorld, VIEWER, type World } from './world.ts'
+
+const PICTURES = join(root, '.cache/console-screenshots')
+const WIDTHS = [1440, 768, 360] as const
+/** The width down to which text must flow without sideways scrolling (WCAG 1.4.10). */
+const NARROWEST = 320
+/** The only rules whose result a theme changes. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
+
+/** Controls of a kind that are pressed until one opens a dialog: in the row of the user itself a verb may lead elsewhere. */
+const ENOUGH = 2
+
+/** Dialogs that open on no page by one press, and the journey that opens them. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'Your session ended': 'session-expiry',
+  'The credential of …': 'grant-and-credential',
+  'Start at a group’s position': 'reset-offsets',
+  'Save … of …': 'alter-config',
+  'Some records of … remain': 'it needs a partition that does not answer',
+}
+
+const cleaners: (() => Promise<void>)[] = []
+const own: CleanUp = { after: clean => cleaners.push(clean) }
+
+/** Looks at the page, or at the dialog over it, in every theme and width. Returns what is wrong. */
+async function look(page: Page, picture: string, isDialog = false): Promise<readonly string[]> {
+  const wrong: string[] = []
+  const note = (where: string, found: readonly string[]) => wrong.push(...found.map(each => `${where}: ${each}`))
+  const sideways = async (width: number) => {
+    const pixels = await overflow(page)
+    if (pixels > 0) wrong.push(`${width} px: ${pixels} px too wide`)
+  }
+  for (const width of WIDTHS) {
+    await resize(page, width)
+    await sideways(width)
+    if (width === WIDTHS.at(-1) && !isDialog) note(`${width} px`, await outOfView(page))
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      note(`${width} px, ${colorScheme}`, await violations(page, colorScheme === 'dark' ? COLOUR_RULES : undefined))
+      await page.screenshot({ path: `${picture}-${width}-${colorScheme}.jpg`, type: 'jpeg', quality: 70 })
+    }
+    await page.emulateMedia({ colorScheme: 'light' })
+  }
+  await resize(page, NARROWEST)
+  await sideways(NARROWEST)
+  await resize(page, WIDTHS[0])
+  return wrong
+}
+
+/** Returns the heading and the verbs of the page that do not begin in the window. */
+function outOfView(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    scrollTo(0, 0)
+    const wanted = [document.querySelector('main h1'), ...document.querySelectorAll('[data-page-actions] > *')]
+    return wanted.flatMap(each => {
+      const { top, bottom, left, right } = each.getBoundingClientRect()
+      const isSeen = top >= 0 && left >= 0 && right <= innerWidth && (each.matches('h1') ? top : bottom) <= innerHeight
+      return isSeen ? [] : ['not in view: ' + each.innerText.slice(0, 60)]
+    })
+  })()`)
+}
+
+/** Returns the first control whose kind was not pressed often enough, and how often it was. */
+function nextOf(openers: readonly Opener[], triesOf: (kind: string) => number) {
+  const seen = new Map<string, number>()
+  for (const { kind, button } of openers) {
+    const before = seen.get(kind) ?? 0
+    seen.set(kind, before + 1)
+    const tries = triesOf(kind)
+    if (tries < ENOUGH && before === tries) return { kind, button, tries }
+  }
+  return undefined
+}
+
+const fileOf = (name: string) => name.replaceAll(/[^\w]+/g, '-').toLowerCase()
+
+interface Walk {
+  /** Every operation that a control on the way names. */
+  readonly controls: Set<string>
+  /** Every address that a link on the way leads to. */
+  readonly links: Set<string>
+  readonly dialogs: Set<string>
+  visit: Visit
+}
+
+const newWalk = (): Walk => ({ controls: new Set(), links: new Set(), dialogs: new Set(), visit: undefined as never })
+const walks = { ADMIN: newWalk(), VIEWER: newWalk() }
+
+/** Notes the controls and links that are there. */
+async function collect({ visit: { page }, controls, links }: Walk): Promise<void> {
+  const found = await page.evaluate<{ controls: string[]; links: string[] }>(`({
+    controls: [...document.querySelectorAll('[data-operation]')].map(each => each.dataset.operation),
+    links: [...document.querySelectorAll('a[href]')].map(each => each.href),
+  })`)
+  for (const control of found.controls) controls.add(control)
+  for (const link of found.links) links.add(link)
+}
+
+describe('every page of the console', { skip: noBrowser }, () => {
+  let browser: Browser
+  let world: World
+  before(async () => {
+    await rm(PICTURES, { recursive: true, force: true })
+    await mkdir(PICTURES, { recursive: true })
+    world = await startWorld(own, 'embedded')
+    await seed(world)
+    browser = await openBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    for (const clean of cleaners.toReversed()) await clean()
+    console.log(`The pictures of all pages are in ${PICTURES}.`)
+  })
+
+  describe('as both roles', { concurrency: 2 }, () => {
+    for (const user of [ADMIN, VIEWER]) {
+      const walk = walks[user.role]
+      // The two roles run side by side, each in a page of its own.
+      describe(user.role, { concurrency: 1 }, () => {
+        /** How often each kind of control was pressed. */
+        const tried = new Map<string, number>()
+        before(async () => {
+          walk.visit = await visit(own, browser, world.url)
+          const { page } = walk.visit
+          page.on('request', request => {
+            const isAsking =
+              ['GET', 'HEAD'].includes(request.method()) ||
+              /\/auth\/|"(dryRun|validateOnly)":true/.test(request.url() + request.postData())
+            if (!isAsking)
+              (walk.visit.complaints as string[]).push(`the walk sent ${request.method()} ${request.url()}`)
+          })
+          await page.goto('/')
+          await signIn(page, user.username, user.password)
+          await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+        })
+
+        for (const { name, page: id, address } of stops)
+          test(name, { timeout: 60_000 }, async () => {
+            const { page, complaints, refusals } = walk.visit
+            const before = { complaints: complaints.length, refusals: refusals.length }
+            await page.goto(address)
+            await settle(page)
+            const picture = join(PICTURES, `${user.role}-${fileOf(name)}`)
+            const wrong = [...(await look(page, picture))]
+            await collect(walk)
+            for (const width of [WIDTHS[0], WIDTHS[2]]) {
+              await resize(page, width)
+              for (;;) {
+                const opener = nextOf(await openersOf(page), kind => tried.get(`${id} ${kind}`) ?? 0)
+                if (opener === undefined) break
+                const { kind, button, tries } = opener
+                const dialog = await openDialog(page, () => button.click())
+                tried.set(`${id} ${kind}`, dialog === null ? tries + 1 : ENOUGH)
+                if (dialog === null) {
+                  await page.goto(address)
+                  await settle(page)
+                  continue
+                }
+                const title = await nameOf(page)
+                walk.dialogs.add(title)
+                await collect(walk)
+                const looks = await look(page, `${picture}-dialog-${fileOf(title)}`, true)
+                await resize(page, width)
+                const found = [...looks, ...(await closeWithManners(page, dialog, button))]
+                wrong.push(...found.map(each => `${title} (${kind}): ${each}`))
+              }
+            }
+            await resize(page, WIDTHS[0])
+            wrong.push(...complaints.slice(before.complaints))
+            if (user.role === 'VIEWER')
+              wrong.push(...refusals.slice(before.refusals).filter(each => !/^404 .*no-such-(topic|group)/.test(each)))
+            assert.deepEqual(wrong, [])
+          })
+
+        test('what lies over every page', { timeout: 60_000 }, async () => {
+          const { page } = walk.visit
+          await page.goto('/')
+          await settle(page)
+          const wrong: string[] = []
+          const openers = {
+            account: page.getByRole('button', { name: /^Account and preferences/ }),
+            palette: page.getByRole('button', { name: /^Go to, or do/ }),
+            help: null,
+            menu: page.getByRole('button', { name: 'Menu' }),
+          }
+          for (const [name, opener] of Object.entries(openers)) {
+            const isMenu = name === 'menu'
+            if (isMenu) await resize(page, 360)
+            const dialog = await openDialog(page, () => (opener === null ? page.keyboard.press('?') : opener.click()))
+            assert.ok(dialog !== null, name)
+            walk.dialogs.add(await nameOf(page))
+            await collect(walk)
+            const picture = join(PICTURES, `${user.role}-dialog-${name}`)
+            const looks = await look(page, picture, true)
+            if (isMenu) await resize(page, 360)
+            const manners = await closeWithManners(page, dialog, (await opener?.elementHandle()) ?? null)
+            wrong.push(...[...looks, ...manners].map(each => `${name}: ${each}`))
+          }
+          walk.visit.assertQuiet()
+          assert.deepEqual(wrong, [])
+        })
+      })
+    }
+  })
+
+  test('every dialog of the sources was open on the way of the ADMIN', () => {
+    const sources = globSync('console/{pages,parts,shell}/**/*.tsx', { cwd: root })
+    const titles = sources.flatMap(file =>
+      [
+        ...readFileSync(join(root, file), 'utf8').matchAll(
+          /<(?:Dialog|Confirm)\b[^>]*?\btitle=(?:"([^"]+)"|\{`([^`]+)`)/g,
+        ),
+      ].map(([, plain, template]) => plain ?? template!.replaceAll(/\$\{[^}]+\}/g, '…')),
+    )
+    assert.ok(titles.length > 10)
+    const seen = [...walks.ADMIN.dialogs]
+    const isSeen = (title: string) => {
+      const [first, ...rest] = title.split('…')
+      return seen.some(each => each.startsWith(first!) && each.endsWith(rest.at(-1) ?? each))
+    }
+    assert.deepEqual(
+      titles.filter(title => !isSeen(title) && !(title in ELSEWHERE)),
+      [],
+    )
+  })
+
+  test('a VIEWER sees no control of an operation that only an ADMIN may run, and an ADMIN sees each', async () => {
+    const forAdmin = (controls: ReadonlySet<string>) => adminOperations.filter(each => controls.has(each))
+    assert.deepEqual(forAdmin(walks.VIEWER.controls), [])
+    const expected = adminOperations.filter(each => WITHOUT_CONTROL[each] === undefined)
+    assert.deepEqual(forAdmin(walks.ADMIN.controls), expected)
+  })
+
+  test('the broker refuses a VIEWER each of these operations', async () => {
+    const viewer = await signInAt(world.url, VIEWER.username, VIEWER.password)
+    for (const operation of adminOperations) {
+      const { method, path } = operations[operation]
+      const { status } = await viewer.ask(method, path.replaceAll(/:\w+/g, 'orders'), {})
+      assert.equal(status, 403, operation)
+    }
+  })
+
+  test('every link on the way of a VIEWER leads somewhere', async () => {
+    const viewer = await signInAt(world.url, VIEWER.username, VIEWER.password)
+    const patterns = Object.values(pages).map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '([^/]+)')}$`))
+    const described = { topics: '/api/v1/topics/', groups: '/api/v1/groups/' }
+    const dead: string[] = []
+    for (const link of walks.VIEWER.links) {
+      const { origin, pathname, search } = new URL(link)
+      if (origin !== world.url) {
+        dead.push(`another server: ${link}`)
+        continue
+      }
+      const isApi = pathname.startsWith('/api/')
+      if (!isApi && !patterns.some(pattern => pattern.test(pathname))) dead.push(`no page: ${link}`)
+      const [, noun, name] = pathname.split('/')
+      const path = isApi
+        ? pathname + search
+        : noun! in described && name !== undefined
+          ? described[noun as 'topics'] + name
+          : null
+      if (path === null) continue
+      const { status } = await fetch(world.url + path, { headers: { cookie: viewer.cookie } })
+      if (status >= 400 && !path.includes('no-such-')) dead.push(`${status}: ${link}`)
+    }
+    assert.ok(walks.VIEWER.links.size > 20)
+    assert.deepEqual(dead, [])
+  })
+
+  test('the pages that need no session', { timeout: 60_000 }, async () => {
+    const bare = await startBare(own, 'embedded', { 'admin.bootstrap': false })
+    for (const id of openPages) {
+      const { page, assertQuiet } = await visit(own, browser, id === 'setup' ? bare.url : world.url)
+      await page.goto(pages[id].path)
+      await settle(page)
+      assert.equal(new URL(page.url()).pathname, pages[id].path)
+      assert.deepEqual(await look(page, join(PICTURES, id)), [])
+      assertQuiet()
+    }
+  })
+})
