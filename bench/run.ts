@@ -7,7 +7,9 @@ import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
 import { compression } from './compression.ts'
+import { consoleLoad } from './console/load.ts'
 import { consolePages } from './console/pages.ts'
+import { consoleRecords } from './console/records.ts'
 import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
@@ -50,6 +52,8 @@ const QUESTIONS: readonly Question[] = [
   reconnect,
   adminHttp,
   consolePages,
+  consoleRecords,
+  consoleLoad,
   kafkaProduce,
   kafkaLatency,
   kafkaConsume,

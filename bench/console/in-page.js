@@ -32,7 +32,7 @@
     new PerformanceObserver(list => entries[type].push(...list.getEntries())).observe({ type, buffered: true })
 
   let pressedAtMs = 0
-  addEventListener('keydown', event => (pressedAtMs = event.timeStamp), true)
+  for (const type of ['keydown', 'click']) addEventListener(type, event => (pressedAtMs = event.timeStamp), true)
 
   const isFiltered = text => {
     const table = document.querySelector('table[aria-busy=false]')
@@ -50,8 +50,13 @@
       const atMs = await shown(() => isFiltered(text), { attributes: true, characterData: true })
       return atMs - pressedAtMs
     },
-    /** Resolves with the time from `fromMs` until an element is there and painted. */
-    found: async (selector, fromMs) => (await shown(() => document.querySelector(selector) !== null)) - fromMs,
+    /** Resolves with the time from the latest click until the editor has painted its first lines. */
+    opened: async () => {
+      // No observer sees into a shadow root.
+      const isOpen = () => document.querySelector('[data-large-text]')?.shadowRoot?.querySelector('.cm-line')
+      while (!isOpen()) await new Promise(resolve => requestAnimationFrame(resolve))
+      return (await painted()) - pressedAtMs
+    },
     shifts: () =>
       entries['layout-shift']
         .filter(({ hadRecentInput }) => !hadRecentInput)

@@ -80,7 +80,9 @@ export async function openWorld(harness: Harness): Promise<World> {
   await createMany(broker.port, names)
   await commitMany(broker.port, GROUPS, names, COMMITTED_TOPICS)
   const busy = names.filter((_, at) => at < BUSY_FIRST || at % BUSY_EVERY === 0)
-  harness.after(await keepBusy(broker.port, busy))
+  const batch = prepareBatch(BATCH.bytes, BATCH.recordBytes)
+  const requests = busy.map(topic => Buffer.concat([produceHead(topic, 0, batch.length), batch]))
+  harness.after(await keepProducing(broker.port, requests, BATCHES_A_SECOND * busy.length))
   const fullAtMs = systemClock.monotonic() + SAMPLES * SAMPLE_MS
   const signIn = () => signInAt(broker.url)
   return {
@@ -125,20 +127,25 @@ async function copyWithBarePage(harness: Harness): Promise<string> {
   return folder
 }
 
-/** Produces to each topic at a fixed rate until the caller calls the returned function. */
-async function keepBusy(port: number, topics: readonly string[]): Promise<() => Promise<void>> {
+/**
+ * Sends the Produce requests in turn at a fixed rate, until the caller calls the returned function. A refusal ends the
+ * benchmark.
+ */
+export async function keepProducing(
+  port: number,
+  requests: readonly Buffer[],
+  requestsASecond: number,
+): Promise<() => Promise<void>> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   const read = frameReader(response => {
     const { error } = readProduced(response)
     if (error !== 0) throw new Error(`error ${error} to a Produce`)
   })
   socket.on('data', read)
-  const batch = prepareBatch(BATCH.bytes, BATCH.recordBytes)
-  const requests = topics.map(topic => Buffer.concat([produceHead(topic, 0, batch.length), batch]))
   const begunAtMs = systemClock.monotonic()
   let sent = 0
   const timer = setInterval(() => {
-    const due = ((systemClock.monotonic() - begunAtMs) / 1000) * topics.length * BATCHES_A_SECOND
+    const due = ((systemClock.monotonic() - begunAtMs) / 1000) * requestsASecond
     while (sent < due) socket.write(requests[sent++ % requests.length]!)
   }, TICK_MS)
   return async () => {
