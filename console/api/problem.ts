@@ -42,7 +42,7 @@ export class Problem extends Error {
 
 /** The API leaves the subject out: `is shorter than 8 bytes`. */
 function sentenceOf(objection: string): string {
-  return /^[a-z]/.test(objection) ? `The value ${objection}.` : objection
+  return /^(takes|is|has|must|may|names|begins|ends|contains) /.test(objection) ? `The value ${objection}.` : objection
 }
 
 const SENTENCES: Readonly<Record<OwnCode, string>> = {

