@@ -2,6 +2,7 @@
 // again. Nothing is asked for while the page is hidden or its updates are paused.
 
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { usePreference } from '../shell/preferences.ts'
 import { ask, type Operation } from './client.ts'
 import type { Answer, Asked, Contract } from './contract.ts'
@@ -79,11 +80,18 @@ export function useRead<Name extends keyof Contract>(
     refetchOnWindowFocus: !isPaused,
     placeholderData: keepPreviousData,
   })
+  // While a read without an answer is tried again, the library forgets why it failed. The page still shows it.
+  const failed = useRef<{ readonly key: string; readonly problem: Problem } | null>(null)
+  const key = JSON.stringify([name, asked])
+  if (result.error !== null) failed.current = { key, problem: asProblem(result.error) }
+  else if (failed.current?.key !== key || result.dataUpdatedAt > 0) failed.current = null
+  const problem = failed.current?.problem ?? null
+  const isWithout = problem !== null && result.dataUpdatedAt === 0
   return {
-    data: (result.data ?? undefined) as Answer<Name> | undefined,
-    problem: result.error === null ? null : asProblem(result.error),
+    data: isWithout ? undefined : ((result.data ?? undefined) as Answer<Name> | undefined),
+    problem,
     atMs: result.dataUpdatedAt,
-    isFirst: result.isPending,
+    isFirst: result.isPending && problem === null,
     isOld: result.isPlaceholderData,
     isFetching: result.isFetching,
     retry: () => void result.refetch(),

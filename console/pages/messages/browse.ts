@@ -1,5 +1,5 @@
-// Reads the page of records that the address selects, a moment after a filter changed. What a search has found is shown
-// while it goes on (browse-pages.ts), until the user stops it.
+// Reads the page of records that the address selects, a moment after a filter changed. While a search goes on
+// (browse-pages.ts), the records that it has found are shown. The user can stop it.
 
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'

@@ -17,14 +17,14 @@ import { useOpenRecord } from './open-record.ts'
 import { PageLinks } from './page-links.tsx'
 import { RecordPanel } from './record.tsx'
 import { Rows, useRecordColumns } from './rows.tsx'
-import { type MessageSearch, MISSING, placeOf, placeText, requestOf, startOf } from './selection.ts'
+import { type MessageSearch, MISSING, orderOf, placeOf, placeText, requestOf, startOf } from './selection.ts'
 import { StatusLine } from './status-line.tsx'
 
 export function Messages() {
   const { params, search: address, set } = useHere('messages')
   const { topic } = params
   const [orders, setOrders] = usePreference('orders')
-  const order = address.order === '' ? (orders[topic] ?? 'oldest') : address.order
+  const order = orderOf(address, orders[topic])
   const search: MessageSearch = { ...address, order }
   const description = useRead('describe topic', { params }, { everyMs: 0 })
   const partitions = description.data?.partitions
@@ -40,7 +40,7 @@ export function Messages() {
   const { data, isOld } = browsing.read
   const previous = usePreviousCursors(topic)
 
-  // A copied address shows the same records to somebody who last read the topic in the other order.
+  // A copied address shows the same records to a user who last read the topic in the other order.
   useEffect(() => {
     if (address.order === '' && order !== 'oldest') set({ order })
   })

@@ -13,7 +13,7 @@ interface OpenRecordOptions {
   readonly search: MessageSearch
   /** The records of the list; empty while it loads. */
   readonly records: readonly ShownRecord[]
-  /** The cursors of the pages before and after; null if there is none. */
+  /** The cursors of the pages before and after; null if the list begins or ends here. */
   readonly before: string | null
   readonly after: string | null
   readonly onPage: (cursor: string) => void

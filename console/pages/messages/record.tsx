@@ -177,10 +177,15 @@ function useEscape(onEscape: () => void): void {
   latest.current = onEscape
   useEffect(() => {
     const press = (event: globalThis.KeyboardEvent) => {
-      if (event.key === 'Escape' && !event.defaultPrevented && document.querySelector('dialog[open]') === null)
-        latest.current()
+      if (event.key !== 'Escape' || event.defaultPrevented || isField(event.target)) return
+      if (document.querySelector('dialog[open]') === null) latest.current()
     }
     addEventListener('keydown', press)
     return () => removeEventListener('keydown', press)
   }, [])
+}
+
+/** Escape in a field of the page belongs to the field. */
+function isField(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest('input,textarea,select') !== null
 }
