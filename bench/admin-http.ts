@@ -8,11 +8,9 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { systemClock } from '../src/base/clock.ts'
-import { offsetCommit } from '../src/protocol/messages/offset-commit.ts'
 import { freePort } from '../testing/process.ts'
-import { connect } from '../testing/wire.ts'
 import { type Finding, type Harness, median, type Question } from './harness.ts'
-import { createMany } from './scale.ts'
+import { commitMany, createMany, manyNames } from './many.ts'
 
 const TOPICS = Number(process.env.KETCH_TOPICS ?? '5000')
 const GROUPS = Number(process.env.KETCH_GROUPS ?? '300')
@@ -78,7 +76,8 @@ async function watchable(harness: Harness, settings: Readonly<Record<string, str
   })
   const { port } = broker
   harness.say('making topics, records and groups')
-  await createMany(port, TOPICS)
+  const names = manyNames(TOPICS)
+  await createMany(port, names)
   await harness.topic(port, LARGE, LARGE_PARTITIONS)
   await harness.topic(port, PACED.topic, PACED.partitions)
   await harness.load(
@@ -92,7 +91,7 @@ async function watchable(harness: Harness, settings: Readonly<Record<string, str
       bytes: RECORDS * RECORD_BYTES,
     },
   )
-  await commitAll(port)
+  await commitMany(port, GROUPS, names, COMMITTED_TOPICS)
   return { port, base: `http://127.0.0.1:${httpPort}`, stop: async () => void (await broker.kill('SIGTERM')) }
 }
 
@@ -200,22 +199,4 @@ async function receive(base: string, path: string, cookie: string): Promise<void
   response.resume()
   await once(response, 'end')
   if (response.statusCode !== 200) throw new Error(`${path} was answered ${response.statusCode}`)
-}
-
-/** Commits offsets in some topics for each group, as consumers without a membership do. */
-async function commitAll(port: number): Promise<void> {
-  const wire = await connect({ port })
-  for (let group = 0; group < GROUPS; group++) {
-    const { topics } = await wire.send(offsetCommit, 8, {
-      groupId: `group-${group}`,
-      memberId: '',
-      topics: Array.from({ length: Math.min(COMMITTED_TOPICS, TOPICS) }, (_, i) => ({
-        name: `many-${(group * COMMITTED_TOPICS + i) % TOPICS}`,
-        partitions: [{ partitionIndex: 0, committedOffset: 0, committedMetadata: null }],
-      })),
-    })
-    const refused = topics.flatMap(topic => topic.partitions).find(({ errorCode }) => errorCode !== 0)
-    if (refused) throw new Error(`a commit was refused with ${refused.errorCode}`)
-  }
-  await wire.close()
 }

@@ -7,6 +7,9 @@ import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
 import { compression } from './compression.ts'
+import { consoleLoad } from './console/load.ts'
+import { consolePages } from './console/pages.ts'
+import { consoleRecords } from './console/records.ts'
 import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
@@ -48,6 +51,9 @@ const QUESTIONS: readonly Question[] = [
   flood,
   reconnect,
   adminHttp,
+  consolePages,
+  consoleRecords,
+  consoleLoad,
   kafkaProduce,
   kafkaLatency,
   kafkaConsume,

@@ -2,18 +2,17 @@
 // a produce request compared with the same request with one topic.
 
 import { systemClock } from '../src/base/clock.ts'
-import { createTopics } from '../src/protocol/messages/create-topics.ts'
 import { metadata } from '../src/protocol/messages/metadata.ts'
 import type { BrokerProcess } from '../testing/process.ts'
 import { connect } from '../testing/wire.ts'
 import { type Finding, type Harness, type Measured, median, type Question } from './harness.ts'
+import { createMany, manyNames } from './many.ts'
 
 const TOPICS = 5000
 const LARGEST = 128
 
 /** More than the requests in flight, so that each request is an append of its own, as in a cluster with many topics. */
 const SPREAD = 64
-const CREATED_AT_ONCE = 500
 
 /** Small batches, so that the cost of their bytes does not hide the cost of a request. */
 const SMALL = { 'batch-bytes': 1024, 'record-bytes': 900, connections: 8, 'in-flight': 5 }
@@ -29,7 +28,7 @@ export const scale: Question = {
 async function measureTopics(harness: Harness): Promise<Finding[]> {
   const [one, many] = [await harness.broker(), await harness.broker()]
   await harness.topic(one.port, 'bench', SPREAD)
-  await createMany(many.port, TOPICS)
+  await createMany(many.port, manyNames(TOPICS))
   await harness.topic(many.port, 'large', LARGEST)
   const ways = [
     { name: 'one topic', broker: one, args: { topic: 'bench', partitions: SPREAD } },
@@ -55,27 +54,6 @@ async function measureTopics(harness: Harness): Promise<Finding[]> {
 
 function cpuMicrosPerRequest({ cpuMsPer100MB, bytes, requests }: Measured): number {
   return (cpuMsPer100MB * 1000 * (bytes / 1e8)) / requests
-}
-
-/** Creates `count` topics of one partition, named many-0, many-1 … */
-export async function createMany(port: number, count: number): Promise<void> {
-  const wire = await connect({ port })
-  for (let from = 0; from < count; from += CREATED_AT_ONCE) {
-    const { topics } = await wire.send(createTopics, 7, {
-      topics: Array.from({ length: Math.min(CREATED_AT_ONCE, count - from) }, (_, at) => ({
-        name: `many-${from + at}`,
-        numPartitions: 1,
-        replicationFactor: 1,
-        assignments: [],
-        configs: [],
-      })),
-      timeoutMs: 60_000,
-      validateOnly: false,
-    })
-    const refused = topics.find(topic => topic.errorCode !== 0)
-    if (refused) throw new Error(`${refused.name} was refused with ${refused.errorCode}`)
-  }
-  await wire.close()
 }
 
 async function measureMetadata({ port }: BrokerProcess, harness: Harness): Promise<Finding[]> {

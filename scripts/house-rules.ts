@@ -58,7 +58,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   jose: ['src/auth/', 'testing/identity-provider.ts'],
   'openid-client': ['src/auth/'],
   'oidc-provider': ['e2e/'],
-  'playwright-core': ['e2e/'],
+  'playwright-core': ['e2e/', 'bench/console/'],
   '@axe-core/playwright': ['e2e/'],
   kafkajs: ['e2e/'],
   '@platformatic/kafka': ['e2e/'],

@@ -112,9 +112,12 @@ interface ChangeOptions {
   readonly isShown?: boolean
 }
 
-/** Reads are asked for again after a change. A check of a draft (`validateOnly`) is none: its draft is done. */
+/**
+ * Reads are asked for again after a change, also those that a page makes of several requests. A check of a draft
+ * (`validateOnly`) is none: its draft is done.
+ */
 function isRead({ queryKey: [name] }: { readonly queryKey: readonly unknown[] }): boolean {
-  return operations[name as Operation].method === 'GET'
+  return !Object.hasOwn(operations, String(name)) || operations[name as Operation].method === 'GET'
 }
 
 /** Returns a change. When it succeeded, everything that is on the page is asked for again. */
