@@ -1,5 +1,5 @@
-// The routes of the console, made of the table of pages. Each page is a folder in pages/. The browser loads it when it is
-// shown.
+// The routes of the console, made of the table of pages. Each page is a folder in pages/. The browser loads it when it
+// is shown.
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { type PageId, pages } from '../src/api/pages.ts'

@@ -9,7 +9,7 @@ import { servedFiles } from './served-files.ts'
 const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
 
 /** The commands for terminals, and their parts. */
-const COMMANDS = /(commands|client-properties|command-access|recipes|shell)\.tsx?$/
+const COMMANDS = /\/(text\/(commands|client-properties|shell)|shell\/command-access|parts\/recipes)\.tsx?$/
 
 export default defineConfig({
   root: import.meta.dirname,
@@ -34,7 +34,7 @@ export default defineConfig({
               minShareCount: 3,
               test: id => !COMMANDS.test(id),
             },
-            { name: 'commands', minShareCount: 2, test: COMMANDS },
+            { name: 'commands', minShareCount: 2, test: COMMANDS, includeDependenciesRecursively: false },
           ],
         },
       },

@@ -40,8 +40,9 @@ export class Problem extends Error {
   }
 }
 
-/** The API leaves the subject out: `is shorter than 8 bytes`. */
-function sentenceOf(objection: string): string {
+/** Returns the objection as a sentence. The API leaves the subject out: `is shorter than 8 bytes`, `got 0, takes 1`. */
+export function sentenceOf(objection: string): string {
+  if (/^(got|it) /.test(objection)) return `${objection[0]!.toUpperCase()}${objection.slice(1)}.`
   return /^(takes|is|has|must|may|names|begins|ends|contains) /.test(objection) ? `The value ${objection}.` : objection
 }
 

@@ -2,6 +2,7 @@
 // again. Nothing is asked for while the page is hidden or its updates are paused.
 
 import { keepPreviousData, QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useRef } from 'react'
 import { usePreference } from '../shell/preferences.ts'
 import { ask, type Operation } from './client.ts'
 import type { Answer, Asked, Contract } from './contract.ts'
@@ -90,11 +91,18 @@ export function useRead<Name extends keyof Contract>(
     refetchOnWindowFocus: !isPaused,
     placeholderData: keepPreviousData,
   })
+  // While a read without an answer is tried again, the library forgets why it failed. The page still shows it.
+  const failed = useRef<{ readonly key: string; readonly problem: Problem } | null>(null)
+  const key = JSON.stringify([name, asked])
+  if (result.error !== null) failed.current = { key, problem: asProblem(result.error) }
+  else if (failed.current?.key !== key || result.dataUpdatedAt > 0) failed.current = null
+  const problem = failed.current?.problem ?? null
+  const isWithout = problem !== null && result.dataUpdatedAt === 0
   return {
-    data: (result.data ?? undefined) as Answer<Name> | undefined,
-    problem: result.error === null ? null : asProblem(result.error),
+    data: isWithout ? undefined : ((result.data ?? undefined) as Answer<Name> | undefined),
+    problem,
     atMs: result.dataUpdatedAt,
-    isFirst: result.isPending,
+    isFirst: result.isPending && problem === null,
     isOld: result.isPlaceholderData,
     isFetching: result.isFetching,
     retry: () => void result.refetch(),
@@ -115,9 +123,12 @@ interface ChangeOptions {
   readonly isShown?: boolean
 }
 
-/** Reads are asked for again after a change. A check of a draft (`validateOnly`) is none: its draft is done. */
+/**
+ * Reads are asked for again after a change, also those that a page makes of several requests. A check of a draft
+ * (`validateOnly`) is none: its draft is done.
+ */
 function isRead({ queryKey: [name] }: { readonly queryKey: readonly unknown[] }): boolean {
-  return operations[name as Operation].method === 'GET'
+  return !Object.hasOwn(operations, String(name)) || operations[name as Operation].method === 'GET'
 }
 
 /** Returns a change. When it succeeded, everything that is on the page is asked for again. */

@@ -1,6 +1,6 @@
-// Follows the records of a topic as they arrive. The broker sends server-sent events (HTML Standard, 9.2); they are read
-// with fetch, because an EventSource neither stops for good when the session ends nor says why it has no stream. Which
-// records a page keeps and shows is its own business.
+// Follows the records of a topic as they arrive. The broker sends server-sent events (HTML Standard, 9.2).
+// They are read with fetch: an EventSource does not stop for good when the session ends, and does not say why it has no
+// stream. The page decides which records it keeps.
 
 import type { ShownRecord, TailEventData } from '../../src/api/messages.ts'
 import { addressOf, pause, send } from './client.ts'

@@ -7,6 +7,7 @@ import { Action, Button } from './button.tsx'
 import { Dialog, DialogActions } from './dialog.tsx'
 import { TextField } from './field.tsx'
 import { ProblemNote } from './problem-note.tsx'
+import { VisibleText } from './visible-text.tsx'
 
 interface ConfirmProps {
   readonly operation: Operation
@@ -39,7 +40,11 @@ export function Confirm(props: ConfirmProps) {
         {children}
         {name !== null && (
           <TextField
-            label={`Type ${name} to confirm`}
+            label={
+              <>
+                Type <VisibleText text={name} /> to confirm
+              </>
+            }
             value={typed}
             onChange={setTyped}
             autoComplete="off"

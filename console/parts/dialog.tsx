@@ -5,7 +5,7 @@ import { type ReactNode, useEffect, useId, useRef } from 'react'
 import { Button } from './button.tsx'
 
 interface DialogProps {
-  readonly title: string
+  readonly title: ReactNode
   readonly onClose: () => void
   readonly children: ReactNode
   /** For tables and long forms. */
@@ -13,6 +13,8 @@ interface DialogProps {
   /** False for a dialog that Escape does not close, because work in it would be lost. */
   readonly isDismissable?: boolean
 }
+
+const FIELDS = ':is(input, select, textarea):not(:disabled)'
 
 /** Renders an open dialog. It is open as long as it is rendered. */
 export function Dialog({ title, onClose, children, isWide = false, isDismissable = true }: DialogProps) {
@@ -22,6 +24,9 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
     const opener = document.activeElement
     const element = dialog.current!
     element.showModal()
+    // The browser chooses the button that closes. A field comes first, if it is in the window without scrolling.
+    const field = element.querySelector<HTMLElement>(FIELDS)
+    if (field !== null && field.getBoundingClientRect().bottom <= innerHeight) field.focus()
     return () => {
       element.close()
       if (opener instanceof HTMLElement && opener.isConnected) opener.focus()

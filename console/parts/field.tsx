@@ -7,7 +7,7 @@ export const CONTROL =
   'w-full min-h-9 max-sm:min-h-11 rounded-control border border-edge bg-surface px-2 text-text disabled:opacity-60 aria-invalid:border-danger'
 
 interface FieldProps {
-  readonly label: string
+  readonly label: ReactNode
   readonly hint?: ReactNode
   /** Why the value is refused. */
   readonly error?: string | undefined

@@ -1,5 +1,5 @@
-// Whether the broker, and the store behind it, answer: every answer that the client gets is noted here, and the frame
-// shows it. heartbeat.tsx sees to it that there are answers.
+// Whether the broker, and the store behind it, answer: the heartbeat decides it, and the frame shows it. One operation
+// that fails alone is no outage; it makes the heartbeat (heartbeat.tsx) ask at once.
 
 import { useSyncExternalStore } from 'react'
 import type { Problem } from '../api/problem.ts'
@@ -14,15 +14,26 @@ export interface Connection {
 let current: Connection = { answeredAtMs: 0, trouble: null }
 const listeners = new Set<() => void>()
 
-/** Notes an answer: null for a good one or a refusal, else the problem. */
+let doubted = Promise.withResolvers<void>()
+
+/** Resolves when an answer contradicts the heartbeat. */
+export function nextDoubt(): Promise<void> {
+  return doubted.promise
+}
+
+/** Notes an answer to any request: null for a good one or a refusal, else why none came. */
 export function noteAnswer(problem: Problem | null): void {
-  const nowMs = Date.now()
+  if (problem === null) current = { ...current, answeredAtMs: Date.now() }
+  if ((problem === null) === (current.trouble === null)) return
+  doubted.resolve()
+  doubted = Promise.withResolvers()
+}
+
+/** Notes an answer to the heartbeat. */
+export function noteBeat(problem: Problem | null): void {
   const before = current.trouble
-  if (problem === null) {
-    current = { answeredAtMs: nowMs, trouble: null }
-    // The time changes with each answer, and only the trouble is shown at once.
-    if (before === null) return
-  } else current = { ...current, trouble: { problem, sinceMs: before?.sinceMs ?? nowMs } }
+  if (problem === null && before === null) return
+  current = { ...current, trouble: problem && { problem, sinceMs: before?.sinceMs ?? Date.now() } }
   for (const listener of listeners) listener()
 }
 

@@ -5,7 +5,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
 import { pause } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
-import { useConnection } from './connection.ts'
+import { nextDoubt, useConnection } from './connection.ts'
 import { usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
 
@@ -29,11 +29,12 @@ export function useHeartbeat(): void {
   latest.current = refresh
 
   useEffect(() => {
-    if (isPaused) return
     const ended = new AbortController()
     const beat = async () => {
       for (;;) {
-        await pause(isAway ? BEAT_IN_TROUBLE_MS : BEAT_MS, ended.signal)
+        const next = [nextDoubt()]
+        if (!isPaused) next.push(pause(isAway ? BEAT_IN_TROUBLE_MS : BEAT_MS, ended.signal))
+        await Promise.race(next)
         if (document.visibilityState !== 'visible') continue
         try {
           // The session rests in the store, so that the broker answers this only while both are there.
@@ -45,7 +46,7 @@ export function useHeartbeat(): void {
       }
     }
     beat().catch(() => {
-      // The page was left, or the updates were paused.
+      // The page was left, or the updates were paused or resumed.
     })
     return () => ended.abort()
   }, [isPaused, isAway])

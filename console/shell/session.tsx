@@ -7,7 +7,7 @@ import type { AuthStatus } from '../../src/api/auth.ts'
 import { type AskOptions, ask, type Operation, watchAnswers } from '../api/client.ts'
 import { operations } from '../api/operations.ts'
 import { Problem } from '../api/problem.ts'
-import { noteAnswer } from './connection.ts'
+import { noteAnswer, noteBeat } from './connection.ts'
 
 export interface Session {
   /** Undefined until the first answer of the broker. */
@@ -64,6 +64,7 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
     async function refresh(options: AskOptions = {}, asking = ask('describe session', {}, options)) {
       try {
         const found = await asking
+        noteBeat(null)
         setProblem(null)
         if (found.securityEnabled && found.user === undefined) {
           // The page stays as the user left it, under the sign-in.
@@ -80,7 +81,10 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
         waiting.current = null
         return found
       } catch (error) {
-        if (error instanceof Problem) setProblem(error)
+        if (error instanceof Problem) {
+          noteBeat(error.isAway ? error : null)
+          setProblem(error)
+        }
         throw error
       }
     }

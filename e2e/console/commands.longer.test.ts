@@ -1,75 +1,37 @@
 // Runs the commands of console/text/commands.ts as they are shown, in a shell, with the real tools and a real broker.
 
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { type CommandAccess, commandsFor, type Task, type Tool } from '../../console/text/commands.ts'
 import { signInAt } from '../../testing/admin-client.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { makeCertificate } from '../../testing/certificate.ts'
 import { hasProgram } from '../../testing/programs.ts'
-import { type Ended, runToEnd } from '../command.ts'
-import { JAVA_ARGUMENTS } from '../java/jars.ts'
 import { toolsAbsence } from '../tools/tools.ts'
+import { openCommandShell } from './command-shell.ts'
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
 const missing = ['kcat', 'curl', 'openssl'].find(name => !hasProgram(name))
 const skip = missing === undefined ? (toolsAbsence() ?? false) : `SKIPPED e2e/console: apt-get install ${missing}`
 
 const ADMIN_PASSWORD = 'admin password of this test'
-const MAIN_CLASSES = {
-  'kafka-topics': 'org.apache.kafka.tools.TopicCommand',
-  'kafka-console-producer': 'org.apache.kafka.tools.ConsoleProducer',
-  'kafka-console-consumer': 'org.apache.kafka.tools.consumer.ConsoleConsumer',
-  'kafka-consumer-groups': 'org.apache.kafka.tools.consumer.group.ConsumerGroupCommand',
-}
 
 interface Shell {
   /** Runs the recipe of the tool with its steps before, and returns its output. `until` ends a command that goes on. */
   run(tool: Tool, task: Task, options?: { until?: RegExp; answersYes?: boolean }): Promise<string>
 }
 
-/** A folder with the tools of this checkout under the names by which people call them. */
 async function openShell(t: TestContext, access: CommandAccess): Promise<Shell> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-commands-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
-  const write = async (name: string, content: string) => {
-    await writeFile(join(folder, name), content)
-    await chmod(join(folder, name), 0o755)
-  }
-  await symlink(process.execPath, join(folder, 'node'))
-  await write('ketch', `#!/bin/sh\nexec '${process.execPath}' '${root}ketch' "$@"\n`)
-  for (const [name, main] of Object.entries(MAIN_CLASSES)) {
-    const words = [...JAVA_ARGUMENTS, main].map(word => `'${word}'`).join(' ')
-    await write(`${name}.sh`, `#!/bin/sh\nexec java ${words} "$@"\n`)
-  }
-  const env = { ...process.env, PATH: `${folder}:${process.env.PATH}`, KETCH_PASSWORD: ADMIN_PASSWORD, HOME: folder }
-  // On a terminal each line is shown at once; in a pipe it is with stdbuf.
-  const inShell = async (command: string, until?: RegExp): Promise<Ended> =>
-    runToEnd(['sh', '-c', until === undefined ? command : `exec stdbuf -oL ${command}`], {
-      cwd: folder,
-      env,
-      onOut: (out, child) => {
-        if (until?.test(out)) child.kill('SIGTERM')
-      },
-    })
+  const shell = await openCommandShell(t, ADMIN_PASSWORD)
   return {
     async run(tool, task, { until, answersYes = false } = {}) {
       const recipe = commandsFor(task, access).find(each => each.tool === tool)
       assert.ok(recipe !== undefined && recipe.command !== null, `${tool} has no command: ${recipe?.reason}`)
       for (const step of recipe.before) {
-        if ('file' in step) await write(step.file.name, step.file.content.replace('<password>', ADMIN_PASSWORD))
-        else assert.equal((await inShell(step.command)).status, 0)
+        if ('file' in step) await shell.write(step.file.name, step.file.content.replace('<password>', ADMIN_PASSWORD))
+        else await shell.run(step.command)
       }
       // A script answers the question of ketch with this option.
-      const command = answersYes ? recipe.command.replace(' --', ' --yes --') : recipe.command
-      const { status, out, err } = await inShell(command, until)
-      const hasEnded = until === undefined ? status === 0 : until.test(out)
-      assert.ok(hasEnded, `${command} ended with ${status}\n${err}\n${out}`)
-      return out
+      return await shell.run(answersYes ? recipe.command.replace(' --', ' --yes --') : recipe.command, until)
     },
   }
 }

@@ -22,6 +22,11 @@ export async function openersOf(page: Page): Promise<readonly Opener[]> {
     found.map(button =>
       button.evaluate(element => {
         if (!element.checkVisibility({ visibilityProperty: true }) || element.closest('dialog') !== null) return null
+        // A record that is open lies over some of them.
+        element.scrollIntoView({ block: 'center' })
+        const { left, top, width, height } = element.getBoundingClientRect()
+        const seen = element.ownerDocument.elementFromPoint(left + width / 2, top + height / 2)
+        if (!element.contains(seen)) return null
         return `${element.closest('[data-operation]')?.getAttribute('data-operation') ?? ''}: ${element.textContent.trim()}`
       }),
     ),

@@ -4,7 +4,13 @@
 import assert from 'node:assert/strict'
 import { fetch } from '../../src/protocol/messages/fetch.ts'
 import { produce } from '../../src/protocol/messages/produce.ts'
-import { type DecodedRecord, encodeBatch, type NewRecord, readRecords, splitBatches } from '../../src/protocol/records.ts'
+import {
+  type DecodedRecord,
+  encodeBatch,
+  type NewRecord,
+  readRecords,
+  splitBatches,
+} from '../../src/protocol/records.ts'
 import type { Wire } from '../../testing/wire.ts'
 
 /** Appends one batch as the broker gets it from a producer. Resolves with the offset of its first record. */

@@ -41,9 +41,7 @@ test('an administrator signs in, creates a topic, sees it, and finds every page'
   await settle(page)
   assert.deepEqual(await violations(page), [])
   assertQuiet()
-  // Before the sign-in the broker says once that there is no session.
-  assert.deepEqual(
-    refusals.filter(each => !each.startsWith('401')),
-    [],
-  )
+  // Before the sign-in the broker says once that there is no session, and the dialog has drafts of a topic checked.
+  const failures = refusals.filter(each => !/^(401|400|409) /.test(each))
+  assert.deepEqual(failures, [])
 })

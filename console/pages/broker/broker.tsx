@@ -42,7 +42,7 @@ export function Broker() {
           '\u00a0'
         ) : (
           <>
-            Up since <UpSince seen={seen} nowMs={read.atMs} />, leads {counted(seen.broker.leads, 'partition')}
+            Up since <UpSince seen={seen} />, leads {counted(seen.broker.leads, 'partition')}
             {read.data !== undefined && ` of ${read.data.partitions}`}
             {seen.broker.version !== null && `, version ${seen.broker.version}`}.
             <Silence seen={seen} />

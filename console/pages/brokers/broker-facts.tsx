@@ -18,11 +18,6 @@ function why(seen: SeenBroker): string {
   return reason === null ? 'The broker does not tell.' : `The broker does not answer: ${reason}`
 }
 
-/** Returns when a broker has started, in ms since 1970, to the second; null if it does not tell. */
-export function upSinceMs({ broker: { uptimeMs } }: Pick<SeenBroker, 'broker'>, nowMs: number): number | null {
-  return uptimeMs === null ? null : Math.round((nowMs - uptimeMs) / 1_000) * 1_000
-}
-
 export const FACTS: readonly Fact[] = [
   {
     id: 'leads',
@@ -92,12 +87,11 @@ export function FactValue({ id, seen }: { readonly id: string; readonly seen: Se
   return FACTS.find(fact => fact.id === id)?.value(seen)
 }
 
-export function UpSince({ seen, nowMs }: { readonly seen: SeenBroker; readonly nowMs: number }) {
-  const ms = upSinceMs(seen, nowMs)
-  if (ms === null) return <span title={why(seen)}>{UNKNOWN}</span>
+export function UpSince({ seen }: { readonly seen: SeenBroker }) {
+  if (seen.upSinceMs === null) return <span title={why(seen)}>{UNKNOWN}</span>
   return (
     <span title={`Up for ${duration(seen.broker.uptimeMs)}`}>
-      <Time ms={ms} />
+      <Time ms={seen.upSinceMs} />
     </span>
   )
 }

@@ -27,13 +27,13 @@ export function Brokers() {
           <>
             {leaderless > 0 && <Leaderless partitions={leaderless} />}
             {seen.length === 1 ? (
-              <SingleBroker seen={seen[0]!} nowMs={read.atMs} />
+              <SingleBroker seen={seen[0]!} />
             ) : (
               <DataTable
                 name="Brokers"
                 rows={seen}
                 keyOf={({ broker }) => String(broker.id)}
-                columns={columnsAt(read.atMs)}
+                columns={COLUMNS}
                 onOpen={({ broker }) => go({ page: 'broker', params: { broker: String(broker.id) } })}
               />
             )}
@@ -57,7 +57,7 @@ function Leaderless({ partitions }: { readonly partitions: number }) {
   )
 }
 
-function SingleBroker({ seen, nowMs }: { readonly seen: SeenBroker; readonly nowMs: number }) {
+function SingleBroker({ seen }: { readonly seen: SeenBroker }) {
   const { broker } = seen
   return (
     <section aria-label={`Broker ${broker.id}`}>
@@ -75,7 +75,7 @@ function SingleBroker({ seen, nowMs }: { readonly seen: SeenBroker; readonly now
           <Addresses broker={broker} />
         </Detail>
         <Detail label="Up since">
-          <UpSince seen={seen} nowMs={nowMs} />
+          <UpSince seen={seen} />
         </Detail>
         <Detail label="Version">{broker.version ?? '—'}</Detail>
         {broker.rack !== null && <Detail label="Rack">{broker.rack}</Detail>}
@@ -105,37 +105,35 @@ function Detail({ label, children }: { readonly label: string; readonly children
 const SHARED: ReadonlySet<string> = new Set(['backpressured'])
 const ON_PHONE: ReadonlySet<string> = new Set(['leads', 'p99'])
 
-function columnsAt(nowMs: number): readonly Column<SeenBroker>[] {
-  return [
-    {
-      id: 'broker',
-      head: 'Broker',
-      isFixed: true,
-      cell: seen => (
-        <div className="min-w-32 py-1 sm:min-w-40">
-          <span className="inline-flex flex-wrap items-center gap-2">
-            <PageLink page="broker" params={{ broker: String(seen.broker.id) }}>
-              Broker {seen.broker.id}
-            </PageLink>
-            <BrokerBadges seen={seen} />
-          </span>
-          <Addresses broker={seen.broker} />
-          {seen.broker.version !== null && <div className="text-badge text-muted">version {seen.broker.version}</div>}
-          <Silence seen={seen} />
-        </div>
-      ),
-    },
-    { id: 'up', head: 'Up since', isOnPhone: false, cell: seen => <UpSince seen={seen} nowMs={nowMs} /> },
-    ...FACTS.filter(({ id }) => !SHARED.has(id)).map(({ id, label, unit, value }) => ({
-      id,
-      head: label,
-      ...(unit === undefined || id === 'leads' ? {} : { unit }),
-      isNumber: true,
-      isOnPhone: ON_PHONE.has(id),
-      cell: id === 'connections' ? Connections : value,
-    })),
-  ]
-}
+const COLUMNS: readonly Column<SeenBroker>[] = [
+  {
+    id: 'broker',
+    head: 'Broker',
+    isFixed: true,
+    cell: seen => (
+      <div className="min-w-32 py-1 sm:min-w-40">
+        <span className="inline-flex flex-wrap items-center gap-2">
+          <PageLink page="broker" params={{ broker: String(seen.broker.id) }}>
+            Broker {seen.broker.id}
+          </PageLink>
+          <BrokerBadges seen={seen} />
+        </span>
+        <Addresses broker={seen.broker} />
+        {seen.broker.version !== null && <div className="text-badge text-muted">version {seen.broker.version}</div>}
+        <Silence seen={seen} />
+      </div>
+    ),
+  },
+  { id: 'up', head: 'Up since', isOnPhone: false, cell: seen => <UpSince seen={seen} /> },
+  ...FACTS.filter(({ id }) => !SHARED.has(id)).map(({ id, label, unit, value }) => ({
+    id,
+    head: label,
+    ...(unit === undefined || id === 'leads' ? {} : { unit }),
+    isNumber: true,
+    isOnPhone: ON_PHONE.has(id),
+    cell: id === 'connections' ? Connections : value,
+  })),
+]
 
 function Connections(seen: SeenBroker) {
   return (

@@ -39,6 +39,16 @@ test('a silent broker keeps the time since when it does not answer, until it ans
   assert.equal(silence(back[1]!), null)
 })
 
+test('the start of a broker is the same after each answer, until it starts again', () => {
+  const at = (uptimeMs: number) => [{ ...broker(0), uptimeMs }]
+  const first = noteBrokers([], at(4_600), 100_000)
+  assert.equal(first[0]!.upSinceMs, 95_000)
+  const second = noteBrokers(first, at(9_000), 105_300)
+  assert.equal(second[0]!.upSinceMs, 95_000)
+  assert.equal(noteBrokers(second, at(1_000), 110_000)[0]!.upSinceMs, 109_000)
+  assert.equal(noteBrokers(second, [{ ...broker(0, 'no answer'), uptimeMs: null }], 110_000)[0]!.upSinceMs, null)
+})
+
 test('a broker that has left stays listed, without numbers, with the time since when', () => {
   const left = noteBrokers(noteBrokers([], [broker(0), broker(1)], 100), [broker(0)], 200)
   assert.deepEqual(

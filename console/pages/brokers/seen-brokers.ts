@@ -7,6 +7,8 @@ export type Broker = Answer<'list brokers'>['brokers'][number]
 
 export interface SeenBroker {
   readonly broker: Broker
+  /** When the broker started, in ms since 1970, to the second; null if it does not answer. */
+  readonly upSinceMs: number | null
   /** When the first answer came in which the broker was silent, in ms since 1970; null while it answers. */
   readonly silentSinceMs: number | null
   /** When the broker was first missing in the list; null while it is there. */
@@ -21,10 +23,11 @@ export function noteBrokers(
 ): readonly SeenBroker[] {
   const earlier = new Map(before.map(seen => [seen.broker.id, seen]))
   const living = brokers.map(broker => {
-    const isSilent = broker.silentReason !== null
+    const known = earlier.get(broker.id)
     return {
       broker,
-      silentSinceMs: isSilent ? (earlier.get(broker.id)?.silentSinceMs ?? atMs) : null,
+      upSinceMs: upSince(broker, atMs, known?.upSinceMs ?? null),
+      silentSinceMs: broker.silentReason === null ? null : (known?.silentSinceMs ?? atMs),
       goneSinceMs: null,
     }
   })
@@ -32,9 +35,21 @@ export function noteBrokers(
   const gone = before
     .filter(({ broker }) => !isLiving(broker.id))
     .map(({ broker, goneSinceMs }) => {
-      return { broker: { ...broker, ...UNKNOWN_NUMBERS }, silentSinceMs: null, goneSinceMs: goneSinceMs ?? atMs }
+      const numbers = { broker: { ...broker, ...UNKNOWN_NUMBERS }, upSinceMs: null, silentSinceMs: null }
+      return { ...numbers, goneSinceMs: goneSinceMs ?? atMs }
     })
   return [...living, ...gone].sort((one, other) => one.broker.id - other.broker.id)
+}
+
+/** The most by which two answers tell the start of the same broker differently, in ms. */
+const JITTER_MS = 5_000
+
+/** The answer tells how long the broker is up, and comes after a while: the start stays as it was told first. */
+function upSince({ uptimeMs }: Broker, atMs: number, before: number | null): number | null {
+  if (uptimeMs === null) return null
+  const startedMs = atMs - uptimeMs
+  if (before !== null && Math.abs(startedMs - before) < JITTER_MS) return before
+  return Math.round(startedMs / 1_000) * 1_000
 }
 
 /** The numbers of a broker that has left: those of its last answer no longer hold. */

@@ -14,10 +14,10 @@ interface LagChartProps {
   readonly samples: Answer<'read consumer lag'>['groups'][number]['samples']
 }
 
-export function LagChart({ read: { data, problem, retry }, samples = [] }: LagChartProps) {
+export function LagChart({ read: { data, problem, isOld, retry }, samples = [] }: LagChartProps) {
   if (data === undefined && problem !== null)
     return <ProblemNote problem={problem} of="The history of the lag" onRetry={retry} />
-  if (data !== undefined && samples.length < 2)
+  if (data !== undefined && !isOld && samples.length < 2)
     return (
       <p className="mb-4 rounded-card border border-line bg-surface p-4 text-muted">
         There is no history of the lag yet. The broker records it from the first lag of the group on, as long as it
@@ -25,7 +25,7 @@ export function LagChart({ read: { data, problem, retry }, samples = [] }: LagCh
       </p>
     )
   return (
-    <div className="mb-4 min-h-64">
+    <div className="mb-4 min-h-68">
       {samples.length > 1 && (
         <Suspense fallback={null}>
           <Chart

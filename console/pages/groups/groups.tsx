@@ -25,9 +25,11 @@ export function Groups() {
   const offset = search.offset ?? 0
   const groups = useRead('list groups', { query: { q, state, sort, order, offset, limit: LIMIT } })
   const shown = thatFit((groups.data?.groups ?? []).map(({ groupId }) => groupId))
+  // The order of the rows changes with each answer; the request should not.
+  const asked = [...shown].sort()
   const lags = useRead(
     'read consumer lag',
-    { query: { groups: shown, samples: TREND_SAMPLES } },
+    { query: { groups: asked, samples: TREND_SAMPLES } },
     { isWanted: shown.length > 0 },
   )
   const samples = new Map(
@@ -39,9 +41,11 @@ export function Groups() {
   return (
     <>
       <PageHead title="Consumer groups">
-        {groups.data === undefined
-          ? '\u00a0'
-          : `${counted(groups.data.total, 'group')}${isFiltered ? ' match the filter' : ''}`}
+        <span role="status">
+          {groups.data === undefined
+            ? '\u00a0'
+            : `${counted(groups.data.total, 'group')}${isFiltered ? ' with this filter' : ''}`}
+        </span>
       </PageHead>
       <div className="mb-3 flex flex-wrap items-center gap-3">
         <FilterField label="Filter groups by name" value={q} onChange={text => set({ q: text, offset: null })} />

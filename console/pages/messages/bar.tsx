@@ -2,15 +2,14 @@
 
 import { Radio, SlidersHorizontal } from 'lucide-react'
 import { useId, useState } from 'react'
-import type { Capability } from '../../../src/api/capabilities.ts'
 import { PAGE_SIZES } from '../../../src/api/pages.ts'
 import type { Decoding } from '../../../src/api/words.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { CONTROL, Field, SelectField, TextField } from '../../parts/field.tsx'
 import { useDraft } from './draft.ts'
-import { countFilters, type MessageSearch, MISSING, type Missing, type ReadingOrder } from './selection.ts'
-import { Start } from './start.tsx'
+import { countFilters, type MessageSearch, MISSING, type ReadingOrder } from './selection.ts'
+import { type FilterProps, Start } from './start.tsx'
 
 const DECODING_LABELS: Readonly<Record<Decoding, string>> = {
   raw: 'Raw base64',
@@ -23,33 +22,21 @@ const ORDER_LABELS: Readonly<Record<ReadingOrder, string>> = { oldest: 'Oldest f
 
 const ORDER_NOTE = 'By timestamp across partitions; offsets are ordered only within one.'
 
-export interface BarProps {
-  readonly topic: string
-  readonly search: MessageSearch
-  readonly order: ReadingOrder
-  /** Undefined until the topic is described. */
-  readonly partitions: number | undefined
-  readonly missing: Missing | null
-  readonly registry: Capability | undefined
-  /** Changes the address. The page then begins again, unless a cursor is among the values. */
-  readonly onChange: (values: Partial<MessageSearch>) => void
-}
-
-export function Bar(props: BarProps) {
-  const { search, order, missing, onChange } = props
+export function Bar(props: FilterProps) {
+  const { search, order, missing, isCompact, onChange } = props
   const [isOpen, setOpen] = useState(false)
   const count = countFilters(search, order)
   return (
     <section aria-label="Filters" className="mb-3 rounded-card border border-line bg-surface px-4">
-      <div className="flex flex-wrap items-start gap-x-4 max-sm:gap-x-2">
-        <div className="min-w-40 grow basis-80">
+      <div className="flex flex-wrap items-end gap-x-4 max-sm:gap-x-2">
+        <div className="min-w-40 grow basis-40">
           <SearchText value={search.contains} onChange={contains => onChange({ contains })} />
         </div>
-        <div className="flex gap-x-4 max-sm:hidden">
+        <div className={isCompact ? 'hidden' : 'flex gap-x-4 max-sm:hidden'}>
           <Decodings {...props} />
         </div>
-        <div className="my-3 flex gap-2 pt-6 max-sm:mt-0 max-sm:grow max-sm:justify-end max-sm:pt-0">
-          <div className="sm:hidden">
+        <div className={`mb-3 flex gap-2 ${isCompact ? '' : 'max-sm:grow max-sm:justify-end'}`}>
+          <div className={isCompact ? '' : 'sm:hidden'}>
             <Button icon={SlidersHorizontal} aria-haspopup="dialog" onClick={() => setOpen(true)}>
               Filters{count > 0 && ` (${count})`}
             </Button>
@@ -65,7 +52,7 @@ export function Bar(props: BarProps) {
           </Button>
         </div>
       </div>
-      <div className="-mt-2 max-sm:hidden">
+      <div className={isCompact ? 'hidden' : '-mt-2 max-sm:hidden'}>
         <Filters {...props} />
       </div>
       {isOpen && (
@@ -101,7 +88,7 @@ function SearchText({ value, onChange }: { readonly value: string; readonly onCh
   )
 }
 
-function Filters(props: BarProps) {
+function Filters(props: FilterProps) {
   const { search, order, partitions, missing, onChange } = props
   const isLive = search.live
   const noteId = useId()
@@ -160,7 +147,7 @@ function Filters(props: BarProps) {
   )
 }
 
-function Decodings({ search, registry, onChange }: BarProps) {
+function Decodings({ search, registry, onChange }: FilterProps) {
   const because = registry !== undefined && registry.state !== 'on' ? (registry.because ?? undefined) : undefined
   return (
     <>

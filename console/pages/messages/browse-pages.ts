@@ -4,6 +4,7 @@
 import type { MessagePage } from '../../../src/api/messages.ts'
 import { ask } from '../../api/client.ts'
 import { Problem } from '../../api/problem.ts'
+import { monotonicMs } from '../../shell/clock.ts'
 import type { MessageQuery } from './selection.ts'
 
 /** One page as the user sees it, of one page of the broker or of many. */
@@ -17,7 +18,7 @@ export interface Browsed extends Omit<MessagePage, 'isPartial'> {
 }
 
 export interface Run {
-  /** Aborts the run: nobody waits for it any longer. */
+  /** Aborts the run: the page needs its result no longer. */
   readonly signal: AbortSignal
   /** Ends the run with what it has. */
   readonly stop: AbortSignal
@@ -29,7 +30,7 @@ export interface Run {
  * was found before, and what `signal` aborts with.
  */
 export async function browse(topic: string, query: MessageQuery, { signal, stop, onFound }: Run): Promise<Browsed> {
-  const beganMs = performance.now()
+  const beganMs = monotonicMs()
   const either = AbortSignal.any([signal, stop])
   let found: Browsed = { ...NOTHING, nextCursor: String(query.cursor ?? '') }
   for (;;) {
@@ -45,7 +46,7 @@ export async function browse(topic: string, query: MessageQuery, { signal, stop,
       if (!(error instanceof Problem) || found.ends.length === 0) throw error
       return { ...found, state: 'stopped', broken: error }
     }
-    found = joined(found, page, performance.now() - beganMs)
+    found = joined(found, page, monotonicMs() - beganMs)
     if (!page.isPartial || page.nextCursor === null) return { ...found, state: 'full' }
     // Without a search, the first records are worth more than a full page.
     if (query.contains === '' && found.messages.length > 0) return { ...found, state: 'partial' }

@@ -1,5 +1,5 @@
-// Reads the page of records that the address selects, a moment after a filter changed. What a search has found is shown
-// while it goes on (browse-pages.ts), until the user stops it.
+// Reads the page of records that the address selects, a moment after a filter changed. While a search goes on
+// (browse-pages.ts), the records that it has found are shown. The user can stop it.
 
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
@@ -27,7 +27,8 @@ export function useBrowse(topic: string, query: MessageQuery | null): Browsing {
   const client = useQueryClient()
   const settled = useSettledQuery(query)
   const stopping = useRef<AbortController | null>(null)
-  const key = ['page of messages', { params: { topic }, query: settled }]
+  // The last part tells it from a page as the broker answers it, which `useRead` keeps.
+  const key = ['browse messages', { params: { topic }, query: settled }, 'joined']
   const result = useQuery({
     queryKey: key,
     async queryFn({ signal }) {

@@ -1,12 +1,12 @@
 // A text that is typed into the address. Each letter is a navigation, and the address follows a moment later, so the
-// field shows what was typed and not what the address has.
+// field shows the typed text and not the text of the address.
 
 import { useEffect, useRef, useState } from 'react'
 
 /** Returns the text of the field and the function that notes what was typed. Back and other controls change it too. */
 export function useDraft(value: string): readonly [string, (typed: string) => void] {
   const [typed, setTyped] = useState(value)
-  /** What was typed and has not come back from the address yet, oldest first. */
+  /** The typed texts that have not come back from the address yet, oldest first. */
   const sent = useRef<string[]>([])
   useEffect(() => {
     const at = sent.current.indexOf(value)

@@ -1,5 +1,5 @@
-// The records that a live tail keeps: the newest ones, newest first, and while the user reads, those that wait. It counts
-// the records that the user does not see. Arrival decides the order.
+// The records that a live tail keeps: the newest ones, newest first, and while the user reads, those that wait. It
+// counts the records that the user does not see. Arrival decides the order.
 
 import type { ShownRecord } from '../../../src/api/messages.ts'
 

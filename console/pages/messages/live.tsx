@@ -1,5 +1,5 @@
 // The live tail: the newest records on top. The list stands still while the user scrolls, selects or points at a row,
-// and counts what arrives. A tail that nobody looks at is closed, and continues where it was.
+// and counts what arrives. A tail without a reader is closed, and continues where it was.
 
 import { Pause, Play } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
@@ -45,7 +45,8 @@ export function Live({ topic, search, columns, onOpen }: LiveProps) {
   const drawn = isFast && !isStill ? shown.slice(0, MOST_DRAWN_FAST) : shown
   return (
     <div ref={list}>
-      <div className="mb-2 flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1">
+      {/* It stays in view: a list that stands still far down still counts what arrives. */}
+      <div className="sticky top-12 z-10 mb-2 flex min-h-9 flex-wrap items-center gap-x-3 gap-y-1 bg-canvas py-1">
         <Button isSmall icon={isStopped ? Play : Pause} onClick={() => setStopped(!isStopped)}>
           {isStopped ? 'Resume' : 'Pause'}
         </Button>
@@ -183,7 +184,7 @@ function useTail(topic: string, search: MessageSearch, isStill: boolean): Tail {
   return { ring, isFast, problem, isOpen, show: () => setRing(release), retry: () => setAttempt(before => before + 1) }
 }
 
-/** Returns whether somebody watches: the page is visible, and the list has not stood still for long. */
+/** Returns whether the user watches: the page is visible, and the list has not stood still for long. */
 function useIsWatched(isStill: boolean): boolean {
   const [isVisible, setVisible] = useState(document.visibilityState === 'visible')
   const [isForgotten, setForgotten] = useState(false)

@@ -1,5 +1,5 @@
-// What stands in place of the records when there are none: an empty log and the way to fill it, or a selection that has
-// no record and the way to the last one.
+// Stands in place of the records when the page has none: an empty log with the way to fill it, or a selection without
+// a record with the way to the last one.
 
 import { useState } from 'react'
 import type { MessagePage } from '../../../src/api/messages.ts'

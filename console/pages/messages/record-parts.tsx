@@ -8,9 +8,10 @@ import { Bytes } from '../../parts/amount.tsx'
 import { buttonClass } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { DecodeBadge, Payload, PayloadPreview } from '../../parts/payload.tsx'
-import { Time } from '../../parts/time.tsx'
+import { Time, useZone } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { count, exactBytes } from '../../text/format.ts'
+import { zoneLabel } from '../../text/zone.ts'
 
 interface PartProps {
   readonly topic: string
@@ -104,15 +105,21 @@ function HeaderRow({ name, value }: { readonly name: string; readonly value: Sho
 
 export function Details({ record }: { readonly record: ShownRecord }) {
   const { partition, offset, timestamp, timestampType, key, value, headerCount } = record
+  const zone = useZone()
   return (
-    <dl className="grid grid-cols-1 gap-x-6 gap-y-2 tabular-nums sm:grid-cols-2">
+    <dl className="divide-y divide-line tabular-nums">
       <Fact name="Partition">{partition}</Fact>
       <Fact name="Offset">
         {offset} <CopyButton value={String(offset)} of="offset" />
       </Fact>
       <Fact name="Timestamp">
         <Time ms={timestamp} />
-        {timestamp !== null && <CopyButton value={String(timestamp)} of="milliseconds since 1970" />}
+        {timestamp !== null && (
+          <>
+            <span className="text-muted">{zoneLabel(zone, timestamp)}</span>
+            <CopyButton value={String(timestamp)} of="milliseconds since 1970" />
+          </>
+        )}
       </Fact>
       <Fact name="Timestamp type">
         {timestampType}{' '}
@@ -146,9 +153,9 @@ function Size({ name, value }: { readonly name: string; readonly value: ShownVal
 
 function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
   return (
-    <div className="flex flex-wrap gap-x-2 border-b border-line py-1">
+    <div className="flex min-h-9 flex-wrap items-center gap-x-2 py-1">
       <dt className="w-32 text-muted">{name}</dt>
-      <dd>{children}</dd>
+      <dd className="flex flex-wrap items-center gap-x-2">{children}</dd>
     </div>
   )
 }

@@ -1,4 +1,4 @@
-// The table of records, of a page and of a live tail. A phone shows two lines for each record.
+// The table of records, of a page and of a live tail. A narrow screen shows two lines for each record.
 
 import { memo, type ReactNode, useMemo, useRef, useSyncExternalStore } from 'react'
 import type { ShownRecord, ShownValue } from '../../../src/api/messages.ts'
@@ -7,6 +7,7 @@ import { type Column, ColumnChoice, DataTable } from '../../parts/data-table.tsx
 import { DecodeBadge, PayloadPreview } from '../../parts/payload.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
 import { hrefOf, isPlainPress } from '../../shell/address.tsx'
+import { nowMs } from '../../shell/clock.ts'
 import { count } from '../../text/format.ts'
 import { zoneLabel } from '../../text/zone.ts'
 import { type MessageSearch, placeText } from './selection.ts'
@@ -15,15 +16,16 @@ const NAME = 'Records'
 
 export type RecordColumns = readonly Column<ShownRecord>[]
 
-/** Returns the columns of the records of a topic; on a phone one, with two lines for each record. */
+/** Returns the columns of the records of a topic; where these have no room one, with two lines for each record. */
 export function useRecordColumns(
   topic: string,
   search: MessageSearch,
   isCompacted: boolean,
+  isCompact: boolean,
   onOpen: (record: ShownRecord) => void,
 ): RecordColumns {
   const zone = useZone()
-  const isPhone = useIsPhone()
+  const isNarrow = useIsNarrow() || isCompact
   // A live tail shows thousands of rows a second, so a link of a row is no more than its text and its address.
   const address = hrefOf({ page: 'messages', params: { topic }, search: { ...search, at: '' } })
   const open = useRef(onOpen)
@@ -43,13 +45,13 @@ export function useRecordColumns(
         {text}
       </a>
     )
-    return isPhone ? phoneColumns(link, isCompacted) : wideColumns(link, isCompacted, zone)
-  }, [address, zone, isPhone, isCompacted])
+    return isNarrow ? narrowColumns(link, isCompacted) : wideColumns(link, isCompacted, zone)
+  }, [address, zone, isNarrow, isCompacted])
 }
 
 type LinkTo = (record: ShownRecord, text: string) => ReactNode
 
-function phoneColumns(link: LinkTo, isCompacted: boolean): RecordColumns {
+function narrowColumns(link: LinkTo, isCompacted: boolean): RecordColumns {
   return [
     {
       id: 'record',
@@ -81,7 +83,7 @@ function wideColumns(link: LinkTo, isCompacted: boolean, zone: string): RecordCo
     {
       id: 'time',
       head: 'Time',
-      unit: zoneLabel(zone, Date.now()),
+      unit: zoneLabel(zone, nowMs()),
       cell: ({ timestamp }) => <MemoTime ms={timestamp} />,
     },
     { id: 'key', head: 'Key', cell: ({ key }) => <KeyCell value={key} /> },
@@ -96,22 +98,22 @@ function wideColumns(link: LinkTo, isCompacted: boolean, zone: string): RecordCo
   ]
 }
 
-/** The breakpoint of base.css. */
-const PHONE = matchMedia('(width < 40rem)')
+/** The breakpoint below which an open record takes the whole page: all columns need more room. */
+const NARROW = matchMedia('(width < 64rem)')
 
-function useIsPhone(): boolean {
+function useIsNarrow(): boolean {
   return useSyncExternalStore(
     listener => {
-      PHONE.addEventListener('change', listener)
-      return () => PHONE.removeEventListener('change', listener)
+      NARROW.addEventListener('change', listener)
+      return () => NARROW.removeEventListener('change', listener)
     },
-    () => PHONE.matches,
+    () => NARROW.matches,
   )
 }
 
-/** The choice of the shown columns, for the line above the table. */
+/** The choice of the shown columns, for the line above the table; nothing where two lines hold all. */
 export function RecordColumnChoice({ columns }: { readonly columns: RecordColumns }) {
-  return <ColumnChoice name={NAME} columns={columns} />
+  return columns.length === 1 ? null : <ColumnChoice name={NAME} columns={columns} />
 }
 
 interface RowsProps {
@@ -143,7 +145,7 @@ const MemoTime = memo(Time)
 const KeyCell = memo(function KeyCell({ value }: { readonly value: ShownValue | null }) {
   return (
     <span className="flex items-center gap-2">
-      <span className="max-w-40 shrink-0 truncate">
+      <span className="max-w-32 shrink-0 truncate">
         <PayloadPreview value={value} />
       </span>
       {value !== null && <DecodeBadge {...value} />}
@@ -158,7 +160,7 @@ interface ValueCellProps {
 
 const ValueCell = memo(function ValueCell({ value, isCompacted }: ValueCellProps) {
   return (
-    <span className="flex items-center justify-between gap-2">
+    <span className="flex min-w-40 items-center justify-between gap-2">
       <span className="line-clamp-1 break-all">
         <PayloadPreview value={value} isCompacted={isCompacted} />
       </span>

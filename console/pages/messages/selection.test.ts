@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readSearch, writeSearch } from '../../../src/api/pages.ts'
-import { countFilters, exportAddress, type MessageSearch, placeOf, placeText, requestOf } from './selection.ts'
+import { countFilters, exportAddress, type MessageSearch, orderOf, placeOf, placeText, requestOf } from './selection.ts'
 
 const DEFAULTS = readSearch('messages', {})
 const search = (values: Partial<MessageSearch>): MessageSearch => ({ ...DEFAULTS, ...values })
@@ -61,7 +61,11 @@ test('every parameter of the page comes back from its address', () => {
   assert.deepEqual(readSearch('messages', Object.fromEntries(new URLSearchParams(address))), given)
 })
 
-test('the chosen order is in the address, although it is also remembered', () => {
+test('the chosen order is in the address, and the remembered one holds only without any parameter', () => {
+  assert.equal(orderOf(DEFAULTS, 'newest'), 'newest')
+  assert.equal(orderOf(DEFAULTS, undefined), 'oldest')
+  assert.equal(orderOf(search({ order: 'oldest' }), 'newest'), 'oldest')
+  assert.equal(orderOf(search({ partition: 0 }), 'newest'), 'oldest')
   assert.deepEqual(writeSearch('messages', search({ order: 'oldest' })), { order: 'oldest' })
 })
 

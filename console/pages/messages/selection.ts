@@ -1,7 +1,7 @@
-// Between the address of the page Messages and the requests for it: which records the address selects, and what it lacks
+// Between the address of the page Messages and its requests: which records the address selects, and what it lacks
 // before the broker can be asked. The address holds every filter, so that a copied one shows the same records.
 
-import { PAGE_SIZES, type SearchOf } from '../../../src/api/pages.ts'
+import { PAGE_SIZES, type SearchOf, writeSearch } from '../../../src/api/pages.ts'
 import type { FILE_FORMATS, READING_ORDERS } from '../../../src/api/words.ts'
 import { addressOf } from '../../api/client.ts'
 import type { Asked } from '../../api/contract.ts'
@@ -14,14 +14,23 @@ export type MessageQuery = Asked<'browse messages'>['query'] & { readonly limit:
 /** The start position in the words of the address. The empty word is the end at which the order begins. */
 type StartWord = MessageSearch['from']
 
-/** What the address must also have before the broker is asked. */
+/** The parameter that the address lacks: the broker is not asked before. */
 export type Missing = 'partition' | 'offset' | 'timestamp'
 
-/** What to do about it. */
+/** The sentences that ask for it. */
 export const MISSING: Readonly<Record<Missing, string>> = {
   partition: 'Choose a partition. An offset is a position in one partition.',
   offset: 'Enter the offset of the first record.',
   timestamp: 'Enter the time of the first record.',
+}
+
+/**
+ * Returns the order. The order in which the user last read the topic holds only for an address without any parameter:
+ * an address with filters must show everybody the same records.
+ */
+export function orderOf(search: MessageSearch, remembered: ReadingOrder | undefined): ReadingOrder {
+  if (search.order !== '') return search.order
+  return remembered !== undefined && Object.keys(writeSearch('messages', search)).length === 0 ? remembered : 'oldest'
 }
 
 /** Returns the start position. An address that has an offset or a time alone means a start there. */
@@ -114,7 +123,7 @@ export function placeText({ partition, offset }: Place): string {
   return `${partition}-${offset}`
 }
 
-/** Reads a place of the address; null if it is none. */
+/** Reads a place of the address; null if the text is no place. */
 export function placeOf(text: string): Place | null {
   const found = /^(\d{1,10})-(\d{1,16})$/.exec(text)
   if (found === null) return null

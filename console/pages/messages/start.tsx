@@ -1,13 +1,29 @@
 // The filter of the start position: an end of the log, an offset, a time, or a choice that fills one of them in.
 
 import { useState } from 'react'
+import type { Capability } from '../../../src/api/capabilities.ts'
 import { SelectField, TextField } from '../../parts/field.tsx'
 import { TimeField, useZone } from '../../parts/time.tsx'
+import { nowMs } from '../../shell/clock.ts'
 import { instant, readInstant } from '../../text/zone.ts'
-import type { BarProps } from './bar.tsx'
 import { useDraft } from './draft.ts'
 import { GroupStart } from './group-start.tsx'
-import { type MessageSearch, MISSING, startOf } from './selection.ts'
+import { type MessageSearch, MISSING, type Missing, type ReadingOrder, startOf } from './selection.ts'
+
+/** The state that the filters show and change. */
+export interface FilterProps {
+  readonly topic: string
+  readonly search: MessageSearch
+  readonly order: ReadingOrder
+  /** Undefined until the topic is described. */
+  readonly partitions: number | undefined
+  readonly missing: Missing | null
+  readonly registry: Capability | undefined
+  /** True beside an open record: most filters are then behind a button. */
+  readonly isCompact: boolean
+  /** Changes the address. The page then begins again, unless a cursor is among the values. */
+  readonly onChange: (values: Partial<MessageSearch>) => void
+}
 
 const MINUTE_MS = 60_000
 
@@ -19,7 +35,7 @@ const PRESETS = [
   ['group', 'A group’s position…'],
 ] as const
 
-export function Start({ topic, search, order, missing, onChange }: BarProps) {
+export function Start({ topic, search, order, missing, onChange }: FilterProps) {
   const zone = useZone()
   const [isChoosing, setChoosing] = useState(false)
   /** Counts the times that were filled in: a field for typing keeps its own text. */
@@ -30,9 +46,9 @@ export function Start({ topic, search, order, missing, onChange }: BarProps) {
   const choose = (word: string) => {
     setFilled(filled + 1)
     if (word === 'group') setChoosing(true)
-    else if (word === '5-minutes') onChange({ from: 'timestamp', timestamp: Date.now() - 5 * MINUTE_MS })
-    else if (word === '1-hour') onChange({ from: 'timestamp', timestamp: Date.now() - 60 * MINUTE_MS })
-    else if (word === 'today') onChange({ from: 'timestamp', timestamp: midnight(Date.now(), zone) })
+    else if (word === '5-minutes') onChange({ from: 'timestamp', timestamp: nowMs() - 5 * MINUTE_MS })
+    else if (word === '1-hour') onChange({ from: 'timestamp', timestamp: nowMs() - 60 * MINUTE_MS })
+    else if (word === 'today') onChange({ from: 'timestamp', timestamp: midnight(nowMs(), zone) })
     else onChange({ from: word as MessageSearch['from'], offset: null, timestamp: null })
   }
   return (

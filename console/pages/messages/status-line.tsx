@@ -1,5 +1,5 @@
-// What the page of records is: how many, at what cost, with which errors, and what can be done with all of them. It also
-// stops a search that runs, and names the partitions that could not be read.
+// The line above a page of records: how many they are, at what cost, with which errors, and the verbs for all of them.
+// It also stops a search that runs, and names the partitions that could not be read.
 
 import { Download } from 'lucide-react'
 import type { ShownRecord } from '../../../src/api/messages.ts'

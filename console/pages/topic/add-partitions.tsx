@@ -24,21 +24,27 @@ export function AddPartitions({ topic: { name, partitions }, onClose }: AddParti
   const limits = useCapabilities()?.limits
   const add = useChange('add partitions')
   const [typed, setTyped] = useState(String(partitions + 1))
+  /** Once the number is sent, a late check would only find that the topic has it. */
+  const [isSent, setSent] = useState(false)
   const isNumber = /^\d{1,9}$/.test(typed.trim())
   const settled = useSettled(typed.trim(), CHECK_REST_MS)
   const params = { topic: name }
   const check = useRead(
     'add partitions',
     { params, body: { count: Number(settled), validateOnly: true } },
-    { isWanted: isNumber && /^\d+$/.test(settled), everyMs: 0 },
+    { isWanted: isNumber && settled === typed.trim() && !isSent, everyMs: 0 },
   )
   const { fields, rest } = refusalsOf(add.problem ?? check.problem)
   const more = Number(typed) - partitions
 
   const submit = async () => {
     if (!isNumber) return
+    setSent(true)
     const done = await add.run({ params, body: { count: Number(typed) } })
-    if (done === null) return
+    if (done === null) {
+      setSent(false)
+      return
+    }
     toast(`${name} has ${counted(done.answer.partitions, 'partition')} now.`)
     onClose()
   }

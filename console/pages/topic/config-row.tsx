@@ -1,7 +1,7 @@
 // One config in the table of the configuration. Its value is edited in place; a value that cannot be changed says why.
 
 import { Pencil, RotateCcw, Undo2 } from 'lucide-react'
-import { Fragment, useId } from 'react'
+import { Fragment, useId, useRef } from 'react'
 import type { ShownConfig } from '../../../src/api/topics.ts'
 import { Action, Button } from '../../parts/button.tsx'
 import { ConfigInput } from './config-input.tsx'
@@ -18,6 +18,12 @@ interface ConfigRowProps {
 export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
   const { name, documentation, because } = config
   const why = fixedBecause(config)
+  // The control that was pressed gives way to another one, which then takes over the focus.
+  const wasPressed = useRef(false)
+  const edited = (text: string | null | undefined) => {
+    wasPressed.current = true
+    onEdit(text)
+  }
   return (
     <tr
       data-key={name}
@@ -44,7 +50,7 @@ export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
       </th>
       <td className="px-3 py-2">
         {typeof edit === 'string' ? (
-          <Editor config={config} text={edit} error={error} onEdit={onEdit} />
+          <Editor config={config} text={edit} error={error} onEdit={edited} />
         ) : (
           <div className="flex flex-wrap items-start justify-between gap-2">
             <Value config={config} isReset={edit === null} />
@@ -55,7 +61,8 @@ export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
                 icon={Undo2}
                 aria-label={`Keep ${name}`}
                 title="Keep"
-                onClick={() => onEdit(undefined)}
+                autoFocus={wasPressed.current}
+                onClick={() => edited(undefined)}
               />
             ) : (
               <span className="inline-flex gap-1">
@@ -67,7 +74,7 @@ export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
                     icon={RotateCcw}
                     aria-label={`Reset ${name}`}
                     title="Reset to the inherited value"
-                    onClick={() => onEdit(null)}
+                    onClick={() => edited(null)}
                   />
                 )}
                 {why === null && (
@@ -78,7 +85,8 @@ export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
                     icon={Pencil}
                     aria-label={`Edit ${name}`}
                     title="Edit"
-                    onClick={() => onEdit(writeConfig(config, config.value ?? ''))}
+                    autoFocus={wasPressed.current}
+                    onClick={() => edited(writeConfig(config, config.value ?? ''))}
                   />
                 )}
               </span>

@@ -19,19 +19,19 @@ test('a refusal stands at the field that it belongs to', () => {
   ])
   assert.deepEqual(fieldsOf('INVALID_PARTITIONS', 'Too many.'), [{ partitions: 'Too many.' }, null])
   assert.deepEqual(fieldsOf('INVALID_CONFIG', 'retention.ms: got "-7", takes an integer'), [
-    { 'retention.ms': 'got "-7", takes an integer' },
+    { 'retention.ms': 'Got "-7", takes an integer.' },
     null,
   ])
   assert.deepEqual(fieldsOf('INVALID_REQUEST', 'partitions: got 0', { partitions: 'got 0' }), [
-    { partitions: 'got 0' },
+    { partitions: 'Got 0.' },
     null,
   ])
   assert.deepEqual(fieldsOf('INVALID_REQUEST', 'x', { 'configs.retention.ms': 'got a number' }), [
-    { 'retention.ms': 'got a number' },
+    { 'retention.ms': 'Got a number.' },
     null,
   ])
   assert.deepEqual(fieldsOf('INVALID_REQUEST', 'x', { 'set.segment.ms': 'got a list' }), [
-    { 'segment.ms': 'got a list' },
+    { 'segment.ms': 'Got a list.' },
     null,
   ])
 })

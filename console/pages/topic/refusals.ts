@@ -1,7 +1,7 @@
-// Which field of a form a refusal of the broker belongs to. The API names the fields of malformed requests; a refusal by
-// Kafka's rules has a code and a sentence, and a sentence about a config begins with the name of the config.
+// Which field of a form a refusal of the broker belongs to. The API names the fields of malformed requests. A refusal
+// by Kafka's rules has a code and a sentence; a sentence about a config begins with the name of the config.
 
-import type { Problem } from '../../api/problem.ts'
+import { type Problem, sentenceOf } from '../../api/problem.ts'
 
 export interface Refusals {
   /** The objection to each field: `name`, `partitions`, or the name of a config. */
@@ -27,6 +27,6 @@ export function refusalsOf(problem: Problem | null): Refusals {
   if (named.length > 0) return { fields: Object.fromEntries(named), rest: null }
   if (FIELD_OF_CODE[code] !== undefined) return { fields: { [FIELD_OF_CODE[code]]: detail }, rest: null }
   const config = code === 'INVALID_CONFIG' ? CONFIG_REFUSAL.exec(detail)?.groups : undefined
-  if (config !== undefined) return { fields: { [config.name!]: config.why! }, rest: null }
+  if (config !== undefined) return { fields: { [config.name!]: sentenceOf(config.why!) }, rest: null }
   return { fields: {}, rest: problem }
 }

@@ -73,9 +73,9 @@ function Numbers({ topic, rates }: { readonly topic: TopicDescription; readonly 
         value={<Count of={records} why="A partition does not answer, or the offsets follow the clock." />}
         note={
           lastWriteAt === null ? undefined : (
-            <>
+            <span className="max-sm:hidden">
               newest <Time ms={Date.parse(lastWriteAt)} />
-            </>
+            </span>
           )
         }
       />

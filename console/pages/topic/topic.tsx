@@ -1,4 +1,5 @@
-// The page Topic: one topic with its traffic, partitions, configuration and access. Its messages are a page of their own.
+// The page Topic: one topic with its traffic, partitions, configuration and access. Its messages have a page of their
+// own.
 
 import { useState } from 'react'
 import { useRead } from '../../api/queries.ts'

@@ -73,12 +73,18 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
   const compaction = useCapability('compaction')
   const [draft, setDraft] = useState(begun)
   const [checked, setChecked] = useState('')
+  /** Once the draft is sent, a late check would only find that the topic exists. */
+  const [isSent, setSent] = useState(false)
   const create = useChange('create topic')
 
   const { body, objections } = requestOf(draft)
   // The name alone decides what is inherited, so that a refused config does not hide it.
   const name = useSettled(body.name, CHECK_REST_MS)
-  const base = useRead('create topic', { body: { name, validateOnly: true } }, { isWanted: name !== '', everyMs: 0 })
+  const base = useRead(
+    'create topic',
+    { body: { name, validateOnly: true } },
+    { isWanted: name !== '' && name === body.name && !isSent, everyMs: 0 },
+  )
   const asked = JSON.stringify(body)
   const settled = useSettled(asked, CHECK_REST_MS)
   /** An empty name is no mistake before somebody asks for the check. */
@@ -87,7 +93,7 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
   const check = useRead(
     'create topic',
     { body: { ...(JSON.parse(settled) as typeof body), validateOnly: true } },
-    { isWanted: isAsked, everyMs: 0 },
+    { isWanted: isAsked && settled === asked && !isSent, everyMs: 0 },
   )
   const isChecked = settled === asked && !check.isOld && !check.isFetching
   const inherits = body.name !== '' && base.problem === null ? base.data : undefined
@@ -115,8 +121,12 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
 
   const submit = async () => {
     if (!isClear) return
+    setSent(true)
     const made = await create.run({ body })
-    if (made === null) return
+    if (made === null) {
+      setSent(false)
+      return
+    }
     toast(`Created ${made.answer.name} with ${counted(made.answer.partitions, 'partition')}.`)
     go({ page: 'topic', params: { topic: made.answer.name } })
   }

@@ -1,5 +1,5 @@
-// The rows of the page Topics. Names, partitions and sizes come from the list of topics, rates from the metrics. The one
-// that knows the chosen order is asked first; the other one is asked for the names on that page and never holds it up.
+// The rows of the page Topics. Names, partitions and sizes come from the list of topics, rates from the metrics. The
+// one that knows the chosen order is asked first. The other one is asked for the names on that page, which do not wait.
 
 import { useMemo, useRef } from 'react'
 import type { SearchOf } from '../../../src/api/pages.ts'

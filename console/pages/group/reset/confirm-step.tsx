@@ -39,7 +39,11 @@ export function ConfirmStep({ groupId, preview, isBusy, problem, onBack, onConfi
         applied, or none.
       </p>
       <TextField
-        label={`Type ${groupId} to confirm`}
+        label={
+          <>
+            Type <VisibleText text={groupId} /> to confirm
+          </>
+        }
         value={typed}
         onChange={setTyped}
         autoComplete="off"

@@ -9,6 +9,7 @@ import { ask } from '../../../api/client.ts'
 import { asProblem, type Problem } from '../../../api/problem.ts'
 import { Button } from '../../../parts/button.tsx'
 import { Dialog, DialogActions } from '../../../parts/dialog.tsx'
+import { VisibleText } from '../../../parts/visible-text.tsx'
 import { toast } from '../../../shell/toasts.tsx'
 import { counted } from '../../../text/format.ts'
 import { ConfirmStep } from './confirm-step.tsx'
@@ -92,7 +93,15 @@ export function ResetOffsets({ group, onClose }: ResetOffsetsProps) {
 
   const current = { scope: 0, preview: 1, confirm: 2, done: 3 }[step.at]
   return (
-    <Dialog title={`Reset offsets of ${groupId}`} onClose={onClose} isWide>
+    <Dialog
+      title={
+        <>
+          Reset offsets of <VisibleText text={groupId} />
+        </>
+      }
+      onClose={onClose}
+      isWide
+    >
       <Steps steps={STEPS} current={current} />
       <div ref={content} tabIndex={-1} className="outline-none">
         {step.at === 'scope' && (
