@@ -1,4 +1,4 @@
-// Begins what the page of the address needs, all at once and before React draws anything: who is signed in, the code of
+// Begins everything that the page of the address needs, all at once and before React draws anything: who is signed in, the code of
 // the page, and its first answer. One after the other they would cost a round trip each.
 
 import type { AuthStatus } from '../src/api/auth.ts'

@@ -41,7 +41,7 @@ const MACHINES: readonly Machine[] = [
   },
 ]
 
-/** What is typed into the filter, letter by letter. */
+/** The texts that are typed into the filter, letter by letter. */
 const FILTERS = [
   'payments',
   'us-east.audit',
