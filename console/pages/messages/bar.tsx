@@ -23,20 +23,20 @@ const ORDER_LABELS: Readonly<Record<ReadingOrder, string>> = { oldest: 'Oldest f
 const ORDER_NOTE = 'By timestamp across partitions; offsets are ordered only within one.'
 
 export function Bar(props: FilterProps) {
-  const { search, order, missing, onChange } = props
+  const { search, order, missing, isCompact, onChange } = props
   const [isOpen, setOpen] = useState(false)
   const count = countFilters(search, order)
   return (
     <section aria-label="Filters" className="mb-3 rounded-card border border-line bg-surface px-4">
-      <div className="flex flex-wrap items-start gap-x-4 max-sm:gap-x-2">
+      <div className="flex flex-wrap items-end gap-x-4 max-sm:gap-x-2">
         <div className="min-w-40 grow basis-40">
           <SearchText value={search.contains} onChange={contains => onChange({ contains })} />
         </div>
-        <div className="flex gap-x-4 max-sm:hidden">
+        <div className={isCompact ? 'hidden' : 'flex gap-x-4 max-sm:hidden'}>
           <Decodings {...props} />
         </div>
-        <div className="my-3 flex gap-2 pt-6 max-sm:mt-0 max-sm:grow max-sm:justify-end max-sm:pt-0">
-          <div className="sm:hidden">
+        <div className={`mb-3 flex gap-2 ${isCompact ? '' : 'max-sm:grow max-sm:justify-end'}`}>
+          <div className={isCompact ? '' : 'sm:hidden'}>
             <Button icon={SlidersHorizontal} aria-haspopup="dialog" onClick={() => setOpen(true)}>
               Filters{count > 0 && ` (${count})`}
             </Button>
@@ -52,7 +52,7 @@ export function Bar(props: FilterProps) {
           </Button>
         </div>
       </div>
-      <div className="-mt-2 max-sm:hidden">
+      <div className={isCompact ? 'hidden' : '-mt-2 max-sm:hidden'}>
         <Filters {...props} />
       </div>
       {isOpen && (

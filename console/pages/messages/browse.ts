@@ -27,7 +27,8 @@ export function useBrowse(topic: string, query: MessageQuery | null): Browsing {
   const client = useQueryClient()
   const settled = useSettledQuery(query)
   const stopping = useRef<AbortController | null>(null)
-  const key = ['page of messages', { params: { topic }, query: settled }]
+  // The last part tells it from a page as the broker answers it, which `useRead` keeps.
+  const key = ['browse messages', { params: { topic }, query: settled }, 'joined']
   const result = useQuery({
     queryKey: key,
     async queryFn({ signal }) {

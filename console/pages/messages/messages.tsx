@@ -20,6 +20,9 @@ import { Rows, useRecordColumns } from './rows.tsx'
 import { type MessageSearch, MISSING, orderOf, placeOf, placeText, requestOf, startOf } from './selection.ts'
 import { StatusLine } from './status-line.tsx'
 
+/** The width of the open record (record.tsx), without the margin of the page. */
+const BESIDE_RECORD = 'calc(40vw - max(0px, (100vw - var(--container-page)) / 2))'
+
 export function Messages() {
   const { params, search: address, set } = useHere('messages')
   const { topic } = params
@@ -67,12 +70,15 @@ export function Messages() {
     onPage: goToPage,
     onOpen: (at, isStep) => set({ at, ...(at === '' || isStep ? { view: 'value' } : {}) }, { isStep }),
   })
-  const columns = useRecordColumns(topic, search, isCompacted, open.show)
+  const columns = useRecordColumns(topic, search, isCompacted, place !== null, open.show)
 
   return (
     <>
       {/* Where the record is the page, it has the room of the head too. */}
-      <div className={place === null ? '' : 'max-lg:hidden'}>
+      <div
+        className={place === null ? '' : 'max-lg:hidden'}
+        style={place === null ? undefined : { marginRight: BESIDE_RECORD }}
+      >
         <TopicHead topic={topic} current="messages" />
         <Bar
           topic={topic}
@@ -81,6 +87,7 @@ export function Messages() {
           partitions={partitions}
           missing={search.live ? null : missing}
           registry={registry}
+          isCompact={place !== null}
           onChange={change}
         />
         {!isDecodable ? (

@@ -43,6 +43,11 @@ export function useOpenRecord(options: OpenRecordOptions): OpenRecord {
     onOpen(placeText(record), false)
   })
 
+  // The list shows which of its records is open, also after the keys have left the part in view.
+  useEffect(() => {
+    if (isListed) rowOf(search.at)?.scrollIntoView({ block: 'nearest' })
+  }, [search.at, isListed])
+
   const turn = (cursor: string | null, which: 0 | -1) =>
     cursor === null
       ? null
@@ -60,12 +65,15 @@ export function useOpenRecord(options: OpenRecordOptions): OpenRecord {
     show: record => onOpen(placeText(record), search.at === ''),
     close() {
       onOpen('', false)
-      const row = document.querySelector<HTMLElement>(`tr[data-key="${CSS.escape(search.at)}"]`)
-      row?.focus({ preventScroll: true })
+      rowOf(search.at)?.focus({ preventScroll: true })
     },
     up: isListed ? (at > 0 ? to(records[at - 1]!) : turn(before, -1)) : inLog(-1),
     down: isListed ? (at + 1 < records.length ? to(records[at + 1]!) : turn(after, 0)) : inLog(1),
   }
+}
+
+function rowOf(at: string): HTMLElement | null {
+  return document.querySelector<HTMLElement>(`tr[data-key="${CSS.escape(at)}"]`)
 }
 
 /** Finds the record before or after a place in its partition. Offsets may have gaps. */

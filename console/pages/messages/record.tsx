@@ -79,7 +79,7 @@ export function RecordPanel(props: RecordPanelProps) {
       aria-label={`Record at offset ${place.offset} of partition ${place.partition}`}
       data-record={placeText(place)}
       onKeyDown={press}
-      className="lg:fixed lg:top-12 lg:right-0 lg:bottom-0 lg:z-10 lg:w-1/2 lg:overflow-y-auto lg:border-l lg:border-line lg:bg-surface lg:px-5 lg:pb-6 lg:shadow-raised"
+      className="lg:fixed lg:top-12 lg:right-0 lg:bottom-0 lg:z-10 lg:w-2/5 lg:overflow-y-auto lg:border-l lg:border-line lg:bg-surface lg:px-4 lg:pb-6 lg:shadow-raised"
     >
       <div className="sticky top-0 z-10 flex items-start justify-between gap-2 pb-2 lg:bg-surface lg:pt-3">
         <div className="min-w-0">

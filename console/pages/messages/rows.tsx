@@ -6,7 +6,7 @@ import { Bytes } from '../../parts/amount.tsx'
 import { type Column, ColumnChoice, DataTable } from '../../parts/data-table.tsx'
 import { DecodeBadge, PayloadPreview } from '../../parts/payload.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
-import { hrefOf } from '../../shell/address.tsx'
+import { hrefOf, isPlainPress } from '../../shell/address.tsx'
 import { nowMs } from '../../shell/clock.ts'
 import { count } from '../../text/format.ts'
 import { zoneLabel } from '../../text/zone.ts'
@@ -16,15 +16,16 @@ const NAME = 'Records'
 
 export type RecordColumns = readonly Column<ShownRecord>[]
 
-/** Returns the columns of the records of a topic; on a narrow screen one, with two lines for each record. */
+/** Returns the columns of the records of a topic; where these have no room one, with two lines for each record. */
 export function useRecordColumns(
   topic: string,
   search: MessageSearch,
   isCompacted: boolean,
+  isCompact: boolean,
   onOpen: (record: ShownRecord) => void,
 ): RecordColumns {
   const zone = useZone()
-  const isNarrow = useIsNarrow()
+  const isNarrow = useIsNarrow() || isCompact
   // A live tail shows thousands of rows a second, so a link of a row is no more than its text and its address.
   const address = hrefOf({ page: 'messages', params: { topic }, search: { ...search, at: '' } })
   const open = useRef(onOpen)
@@ -35,7 +36,7 @@ export function useRecordColumns(
       <a
         href={before + placeText(record)}
         onClick={event => {
-          if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+          if (!isPlainPress(event)) return
           event.preventDefault()
           open.current(record)
         }}
@@ -110,9 +111,9 @@ function useIsNarrow(): boolean {
   )
 }
 
-/** The choice of the shown columns, for the line above the table. */
+/** The choice of the shown columns, for the line above the table; nothing where two lines hold all. */
 export function RecordColumnChoice({ columns }: { readonly columns: RecordColumns }) {
-  return <ColumnChoice name={NAME} columns={columns} />
+  return columns.length === 1 ? null : <ColumnChoice name={NAME} columns={columns} />
 }
 
 interface RowsProps {

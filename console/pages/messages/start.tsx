@@ -19,6 +19,8 @@ export interface FilterProps {
   readonly partitions: number | undefined
   readonly missing: Missing | null
   readonly registry: Capability | undefined
+  /** True beside an open record: most filters are then behind a button. */
+  readonly isCompact: boolean
   /** Changes the address. The page then begins again, unless a cursor is among the values. */
   readonly onChange: (values: Partial<MessageSearch>) => void
 }

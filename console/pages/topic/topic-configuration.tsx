@@ -92,6 +92,7 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
                         edit={edits[config.name]}
                         error={errors[config.name]}
                         onEdit={text => onEdits(withEdit(edits, config.name, text))}
+                        onReview={isBad || change.steps.length === 0 ? null : () => setSaving(true)}
                       />
                     ))}
                   </tbody>
@@ -102,7 +103,8 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
         }}
       </Loaded>
       {(change.steps.length > 0 || isBad) && (
-        <div className="sticky bottom-0 z-10 mt-4 flex flex-wrap items-center justify-end gap-3 rounded-card border border-line bg-surface p-3 shadow-raised">
+        // It does not float over the table, where it would cover the controls of rows. Each edited row has a way to it.
+        <div className="mt-4 flex flex-wrap items-center justify-end gap-3 rounded-card border border-line bg-surface p-3">
           <span role="status" className="mr-auto">
             {counted(change.steps.length, 'config')} changed, not saved yet.
             {Object.keys(errors).length > 0 && (

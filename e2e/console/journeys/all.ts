@@ -7,6 +7,7 @@ import { firstMinute } from './first-minute.ts'
 import { firstRun } from './first-run.ts'
 import { grantAndCredential } from './grant-and-credential.ts'
 import type { Journey } from './journey.ts'
+import { keyboardOnly } from './keyboard-only.ts'
 import { liveTail } from './live-tail.ts'
 import { lockout } from './lockout.ts'
 import { produceAgain } from './produce-again.ts'
@@ -35,4 +36,5 @@ export const journeys: readonly Journey[] = [
   grantAndCredential,
   twoBrokers,
   emptyPages,
+  keyboardOnly,
 ]

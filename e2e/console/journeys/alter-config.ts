@@ -44,7 +44,7 @@ export const alterConfig: Journey = {
 
     await page.getByRole('button', { name: 'Reset retention.ms' }).click()
     await (await review('Save 1 change of orders')).getByRole('button', { name: 'Save 1 change' }).click()
-    await row('retention.ms').getByText('default').waitFor()
+    await row('retention.ms').getByRole('cell', { name: 'default', exact: true }).waitFor()
     assert.deepEqual(await entryOf('retention.ms'), ['604800000', 'default'])
 
     // The broker refuses one value; the other one is not lost by that.
@@ -57,7 +57,7 @@ export const alterConfig: Journey = {
     const why = await page.locator(`[id="${await field.getAttribute('aria-describedby')}"]`).innerText()
     assert.match(why, /0/)
     await page.getByRole('button', { name: 'Undo the edit of segment.ms' }).click()
-    await page.getByText('Refused:').waitFor({ state: 'hidden' })
+    await page.getByText('Refused: segment.ms.').waitFor({ state: 'hidden' })
     const largest = await review('Save 1 change of orders')
     await largest.getByText(LARGEST).first().waitFor()
     await largest.getByRole('button', { name: 'Save 1 change' }).click()

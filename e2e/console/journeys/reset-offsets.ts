@@ -14,6 +14,7 @@ const GROUP = 'billing'
 
 /** Returns the column of the rows, by partition. */
 async function column(page: Page, table: string, head: string): Promise<readonly string[]> {
+  await page.getByRole('table', { name: table }).waitFor()
   const heads = await page.getByRole('table', { name: table }).getByRole('columnheader').allInnerTexts()
   const at = heads.findIndex(text => text.startsWith(head))
   assert.ok(at >= 0, `${table} has no column ${head}: ${heads}`)
@@ -60,7 +61,9 @@ export const resetOffsets: Journey = {
     const { page, assertQuiet } = await visitAs(t, browser, url, admin.cookie)
     const resets: { readonly dryRun?: boolean; readonly token?: string }[] = []
     page.on('request', request => {
-      if (request.method() !== 'GET') resets.push(request.postDataJSON())
+      if (request.method() === 'POST') {
+        resets.push(request.postDataJSON())
+      }
     })
     await page.goto(`/groups/${GROUP}`)
     await page.getByRole('button', { name: 'Reset offsets' }).click()
@@ -87,7 +90,7 @@ export const resetOffsets: Journey = {
     const moved = 'Nothing was written: the group has moved in 1 partition since the preview before.'
     await dialog.getByRole('alert').filter({ hasText: moved }).waitFor()
     assert.equal(await dialog.locator('[data-changed]').count(), 1)
-    assert.equal(await dialog.locator('tr[data-key=orders-1] [data-changed]').innerText(), 'committed was 10')
+    assert.match(await dialog.locator('tr[data-key=orders-1] [data-changed]').innerText(), /committed was 10/)
     assert.deepEqual(await committed(), [10, 4])
     const preview = await column(page, 'Preview of the reset', 'After')
     assert.deepEqual(preview, ['0: reads 10 records again', '0: reads 4 records again'])
@@ -97,10 +100,8 @@ export const resetOffsets: Journey = {
     await button.click()
     await page.getByText(`Reset 2 offsets of ${GROUP}.`).waitFor()
     const done = await column(page, 'The offsets after the reset', 'Committed now')
-    assert.deepEqual(
-      done.map(text => text.replaceAll(/\s+/g, ' ')),
-      ['0 as previewed', '0 as previewed'],
-    )
+    for (const text of done) assert.match(text, /^0\s.*as previewed$/s)
+    assert.equal(done.length, preview.length)
     assert.deepEqual(await committed(), [0, 0])
     await dialog.getByRole('button', { name: 'Close' }).last().click()
 

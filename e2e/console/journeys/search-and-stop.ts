@@ -48,7 +48,10 @@ export const searchAndStop: Journey = {
     const asked = page.waitForRequest(/\/messages\?/)
     await page.getByRole('button', { name: 'Continue' }).click()
     assert.ok(new URL((await asked).url()).searchParams.get('cursor'), 'it continues where it stopped')
-    await page.locator(`tr[data-key="0-${place}"]`).getByText(NEEDLE).waitFor({ timeout: 3 * LONGEST_PAGE_MS })
+    await page
+      .locator(`tr[data-key="0-${place}"]`)
+      .getByText(NEEDLE)
+      .waitFor({ timeout: 3 * LONGEST_PAGE_MS })
     assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0)
     assert.equal(await page.locator('tr[data-key]').count(), 1)
     assert.equal(await scanned(), IN_BATCH * BATCHES + 1 - stopped)
