@@ -18,7 +18,7 @@ import { NAMES, seed } from './seeded.ts'
 import { addressOf, pageStops, settle } from './tour.ts'
 import { ADMIN, ensureConsole, must, startWorld } from './world.ts'
 
-/** What the frame of each page asks for. */
+/** The frame of each page asks for these. */
 const OF_FRAME: ReadonlySet<Operation | null> = new Set<Operation>(['describe session', 'show capabilities'])
 
 const OFF: Partial<Values> = { 'admin.message-export-enabled': false }
@@ -50,7 +50,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
     return { wrong, controls }
   }
 
-  /** What the pages say about a capability in its state; every capability has its place. */
+  /** Checks the place where the pages speak of a capability; a text says why there is nothing to check here. */
   const PLACES: Readonly<Record<Capability['id'], ((page: Page, capability: Capability) => Promise<void>) | string>> = {
     tls: 'the commands have the security of the listener (commands.longer.test.ts)',
     sasl: 'the commands have the security of the listener (commands.longer.test.ts)',
@@ -132,7 +132,8 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
 
   for (const state of ['off', 'on'] as const)
     test(`with everything ${state} that a setting switches`, { timeout: 120_000 }, async t => {
-      const settings: Partial<Values> = state === 'off' ? OFF : { 'broker.acl.enabled': true, 'broker.sasl.enabled': true }
+      const settings: Partial<Values> =
+        state === 'off' ? OFF : { 'broker.acl.enabled': true, 'broker.sasl.enabled': true }
       // The members of the seeded groups speak without TLS and SASL, so these are on for a broker without members.
       const world = await startWorld(t, 'embedded', settings)
       if (state === 'off') await seed(world)

@@ -1,4 +1,4 @@
-// How often a page that nobody touches asks the broker: little while it is seen, nothing while it is hidden or its
+// How often a page that its user leaves open asks the broker: little while it is seen, nothing while it is hidden or its
 // updates are paused, and never twice at once for the same answer.
 
 import assert from 'node:assert/strict'
@@ -60,7 +60,9 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   const storageState = await first.page.context().storageState()
   await first.page.context().close()
 
-  const addresses = pageStops.filter(({ name }) => !name.includes(', ') || /overview|partitions|checks|local|users/.test(name))
+  const addresses = pageStops.filter(
+    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|users/.test(name),
+  )
   await Promise.all(
     addresses.map(async ({ name, address }) => {
       const { page, assertQuiet } = await visit(t, browser, world.url, { storageState })
