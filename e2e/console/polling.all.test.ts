@@ -1,5 +1,5 @@
-// How often a page that its user leaves open asks the broker: little while it is seen, nothing while it is hidden or its
-// updates are paused, and never twice at once for the same answer.
+// How often a page that its user leaves open asks the broker: little while it is seen, nothing while it is hidden or
+// its updates are paused, and never twice at once for the same answer.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
