@@ -6,16 +6,18 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { queryClient } from './api/queries.ts'
+import { begin } from './beginning.ts'
 import { router } from './routes.tsx'
 import { followPreferences } from './shell/preferences.ts'
 import { SessionProvider } from './shell/session.tsx'
 
+const first = begin(location)
 followPreferences()
 
 createRoot(document.getElementById('console')!).render(
   <StrictMode>
     <QueryClientProvider client={queryClient}>
-      <SessionProvider>
+      <SessionProvider first={first}>
         <RouterProvider router={router} />
       </SessionProvider>
     </QueryClientProvider>

@@ -64,6 +64,19 @@ interface ReadOptions {
   readonly everyMs?: number
 }
 
+function reading<Name extends keyof Contract>(name: Name, asked: Asked<Name>) {
+  return {
+    queryKey: [name, asked],
+    // A query must not be undefined; an answer without a body is null.
+    queryFn: async ({ signal }: { readonly signal: AbortSignal }) => (await ask(name, asked, { signal })) ?? null,
+  }
+}
+
+/** Asks for an answer that a component will read in a moment. If it fails, the component asks again. */
+export function readAhead<Name extends keyof Contract>(name: Name, asked: Asked<Name>): void {
+  void queryClient.prefetchQuery(reading(name, asked))
+}
+
 /** Reads an operation and keeps its answer up to date while the component is on the page. */
 export function useRead<Name extends keyof Contract>(
   name: Name,
@@ -72,9 +85,7 @@ export function useRead<Name extends keyof Contract>(
 ): Read<Answer<Name>> {
   const [isPaused] = usePreference('isPaused')
   const result = useQuery({
-    queryKey: [name, asked],
-    // A query must not be undefined; an answer without a body is null.
-    queryFn: async ({ signal }) => (await ask(name, asked, { signal })) ?? null,
+    ...reading(name, asked),
     enabled: isWanted,
     refetchInterval: isPaused || everyMs === 0 ? false : everyMs,
     refetchOnWindowFocus: !isPaused,

@@ -2,7 +2,7 @@
 // two lines a row on a phone. The server sorts, filters and cuts the page.
 
 import { ArrowDown, ArrowUp, Columns3 } from 'lucide-react'
-import { type KeyboardEvent, type ReactNode, useRef, useState } from 'react'
+import { type KeyboardEvent, memo, type ReactNode, type RefObject, useMemo, useRef, useState } from 'react'
 import { usePreference } from '../shell/preferences.ts'
 import { Button } from './button.tsx'
 
@@ -48,25 +48,22 @@ interface DataTableProps<Row> {
   readonly empty?: ReactNode
 }
 
+const NONE: readonly string[] = []
+
+const onPhone = ({ isOnPhone }: { readonly isOnPhone?: boolean }) => (isOnPhone === false ? 'max-sm:hidden' : '')
+
 export function DataTable<Row>(props: DataTableProps<Row>) {
   const { name, keyOf, columns, sorting, onOpen, openKey, canHide = false, isOld = false, empty } = props
   const [hidden] = usePreference('hiddenColumns')
   const body = useRef<HTMLTableSectionElement>(null)
   const rows = useSteadyRows(props.rows, keyOf, body)
-  const hiddenHere = hidden[name] ?? []
-  const shown = columns.filter(({ id, isFixed }) => isFixed === true || !hiddenHere.includes(id))
-  const onPhone = (column: Column<Row>) => (column.isOnPhone === false ? 'max-sm:hidden' : '')
-
-  const move = (event: KeyboardEvent, row: Row) => {
-    if (event.key === 'Enter' && event.target === event.currentTarget) onOpen?.(row)
-    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
-    if (step === 0) return
-    const all = [...body.current!.rows]
-    const next = all[all.indexOf(event.currentTarget as HTMLTableRowElement) + step]
-    if (next === undefined) return
-    event.preventDefault()
-    next.focus()
-  }
+  const hiddenHere = hidden[name] ?? NONE
+  const shown = useMemo(
+    () => columns.filter(({ id, isFixed }) => isFixed === true || !hiddenHere.includes(id)),
+    [columns, hiddenHere],
+  )
+  const open = useRef(onOpen)
+  open.current = onOpen
 
   if (rows.length === 0 && empty !== undefined) return empty
   return (
@@ -94,34 +91,14 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
             {rows.map(row => {
               const key = keyOf(row)
               return (
-                <tr
+                <TableRow
                   key={key}
-                  data-key={key}
-                  aria-selected={openKey === undefined ? undefined : key === openKey}
-                  {...(onOpen === undefined
-                    ? {}
-                    : {
-                        tabIndex: 0,
-                        onKeyDown: event => move(event, row),
-                        onClick: event => {
-                          if (!isOwnControl(event.target)) onOpen(row)
-                        },
-                      })}
-                  className={`h-9 border-b border-line last:border-0 max-sm:h-11 ${onOpen === undefined ? '' : 'cursor-pointer hover:bg-raised'} ${key === openKey ? 'bg-info-soft' : ''}`}
-                >
-                  {shown.map((column, at) => {
-                    const className = `px-2 py-1 first:pl-3 last:pr-3 ${column.isNumber === true ? 'text-right whitespace-nowrap' : 'text-left'} ${onPhone(column)}`
-                    return at === 0 ? (
-                      <th key={column.id} scope="row" className={`${className} font-normal`}>
-                        {column.cell(row)}
-                      </th>
-                    ) : (
-                      <td key={column.id} className={className}>
-                        {column.cell(row)}
-                      </td>
-                    )
-                  })}
-                </tr>
+                  name={key}
+                  row={row}
+                  columns={shown}
+                  isOpen={openKey === undefined ? undefined : key === openKey}
+                  open={onOpen === undefined ? null : open}
+                />
               )
             })}
           </tbody>
@@ -129,6 +106,67 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </section>
     </div>
   )
+}
+
+interface TableRowProps<Row> {
+  readonly name: string
+  readonly row: Row
+  readonly columns: readonly Column<Row>[]
+  /** Undefined in a table whose rows do not open beside it. */
+  readonly isOpen: boolean | undefined
+  /** Null if rows do not open. */
+  readonly open: RefObject<((row: Row) => void) | undefined> | null
+}
+
+function PlainTableRow<Row>({ name, row, columns, isOpen, open }: TableRowProps<Row>) {
+  const opening =
+    open === null
+      ? {}
+      : {
+          tabIndex: 0,
+          onKeyDown(event: KeyboardEvent<HTMLTableRowElement>) {
+            if (event.key === 'Enter' && event.target === event.currentTarget) open.current?.(row)
+            else moveFocus(event)
+          },
+          onClick(event: { readonly target: EventTarget }) {
+            if (!isOwnControl(event.target)) open.current?.(row)
+          },
+        }
+  return (
+    <tr
+      data-key={name}
+      aria-selected={isOpen}
+      {...opening}
+      className={`h-9 border-b border-line last:border-0 max-sm:h-11 ${open === null ? '' : 'cursor-pointer hover:bg-raised'} ${isOpen === true ? 'bg-info-soft' : ''}`}
+    >
+      {columns.map((column, at) => {
+        const className = `px-2 py-1 first:pl-3 last:pr-3 ${column.isNumber === true ? 'text-right whitespace-nowrap' : 'text-left'} ${onPhone(column)}`
+        return at === 0 ? (
+          <th key={column.id} scope="row" className={`${className} font-normal`}>
+            {column.cell(row)}
+          </th>
+        ) : (
+          <td key={column.id} className={className}>
+            {column.cell(row)}
+          </td>
+        )
+      })}
+    </tr>
+  )
+}
+
+/** A row is drawn again only if it or the columns have changed, so that a filter follows each letter. */
+const TableRow = memo(PlainTableRow) as typeof PlainTableRow
+
+/** The arrow keys go from row to row. */
+function moveFocus(event: KeyboardEvent<HTMLTableRowElement>): void {
+  const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
+  if (step === 0) return
+  const { currentTarget: row } = event
+  const next = step > 0 ? row.nextElementSibling : row.previousElementSibling
+  if (next === null) return
+  event.preventDefault()
+  ;(next as HTMLElement).focus()
 }
 
 interface ColumnChoiceProps<Row> {

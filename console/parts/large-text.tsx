@@ -59,11 +59,14 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
       }),
     ]
     const view = new EditorView({ state: EditorState.create({ extensions }), parent: root, root })
-    // The first layout takes the part of a long line that it leaves out for wide and not for high, and then draws the
-    // whole line, which stops the browser for minutes. So it is the layout of an empty text.
-    view.elementAtHeight(0)
+    // The editor measures itself while it is empty. With a line of megabytes it would first draw all of it.
+    view.coordsAtPos(0)
     known.current = text
-    view.dispatch({ changes: { from: 0, insert: text }, annotations: Transaction.addToHistory.of(false) })
+    view.dispatch({
+      changes: { from: 0, insert: text },
+      selection: { anchor: 0 },
+      annotations: Transaction.addToHistory.of(false),
+    })
     shown.current = view
     return () => view.destroy()
   }, [label, isJson, isEditable])

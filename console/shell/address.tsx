@@ -1,8 +1,8 @@
 // The address as the state of a page: typed search parameters, links, and going to another page. The table of pages is
 // src/api/pages.ts.
 
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { useNavigate, useParams, useRouter, useSearch } from '@tanstack/react-router'
+import type { MouseEvent, ReactNode } from 'react'
 import { type PageId, type ParamsOf, pages, readSearch, type SearchOf, writeSearch } from '../../src/api/pages.ts'
 
 export interface Target<Id extends PageId> {
@@ -71,20 +71,41 @@ interface PageLinkProps<Id extends PageId> extends Target<Id> {
   readonly onPress?: () => void
 }
 
-/** A link to a page of the console. */
+/**
+ * A link to a page of the console, whose code is loaded when the pointer or the focus comes to it. The router's own
+ * Link follows every change of the address, and a table has a hundred links.
+ */
 export function PageLink<Id extends PageId>(props: PageLinkProps<Id>) {
-  const { page, params, search = {}, children, className = 'text-accent underline-offset-2 hover:underline' } = props
-  const to = { to: routePath(page), params, search: writeSearch(page, search) } as { readonly to: string }
+  const {
+    page,
+    children,
+    className = 'text-accent underline-offset-2 hover:underline',
+    title,
+    isCurrent = false,
+  } = props
+  const router = useRouter()
+  const go = useGo()
+  const preload = () => void router.loadRouteChunk(router.routesById[routePath(page)])
   return (
-    <Link
-      {...to}
+    <a
+      href={hrefOf(props)}
       className={className}
-      {...(props.title === undefined ? {} : { title: props.title })}
-      activeProps={{}}
-      {...(props.onPress === undefined ? {} : { onClick: props.onPress })}
-      aria-current={props.isCurrent ? 'page' : undefined}
+      title={title}
+      aria-current={isCurrent ? 'page' : undefined}
+      onMouseEnter={preload}
+      onFocus={preload}
+      onClick={event => {
+        if (!isPlainPress(event)) return
+        event.preventDefault()
+        go(props)
+      }}
     >
       {children}
-    </Link>
+    </a>
   )
+}
+
+/** Returns whether a press on a link goes there in this tab. */
+export function isPlainPress(event: MouseEvent): boolean {
+  return !(event.defaultPrevented || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey)
 }

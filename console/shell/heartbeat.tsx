@@ -9,8 +9,11 @@ import { nextDoubt, useConnection } from './connection.ts'
 import { usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
 
-/** The time in ms between two beats, and between two while the broker does not answer. */
-const BEAT_MS = 2_500
+/**
+ * The time in ms between two beats, and between two while the broker does not answer. With the polls of a page there
+ * are at most 40 requests a minute, and an outage is seen within 5 s.
+ */
+const BEAT_MS = 2_800
 const BEAT_IN_TROUBLE_MS = 1_000
 /** The time in ms that a beat may take. */
 const PATIENCE_MS = 2_000

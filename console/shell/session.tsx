@@ -20,8 +20,8 @@ export interface Session {
   readonly mustChangePassword: boolean
   /** Returns whether the user may do this. */
   may(operation: Operation): boolean
-  /** Asks again who is signed in, for example after a sign-in. Throws a Problem. */
-  refresh(options?: AskOptions): Promise<AuthStatus>
+  /** Asks again who is signed in, for example after a sign-in, or takes an answer on its way. Throws a Problem. */
+  refresh(options?: AskOptions, asking?: Promise<AuthStatus>): Promise<AuthStatus>
   /** Ends the session, here and in the other tabs. Throws a Problem. */
   signOut(): Promise<void>
   /** Forgets everything that this user saw, here and in the other tabs, because the session has ended on purpose. */
@@ -41,7 +41,13 @@ function isSame(one: AuthStatus | undefined, other: AuthStatus): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-export function SessionProvider({ children }: { readonly children: ReactNode }) {
+interface SessionProviderProps {
+  /** The first answer, which was asked for before React began. */
+  readonly first: Promise<AuthStatus>
+  readonly children: ReactNode
+}
+
+export function SessionProvider({ first, children }: SessionProviderProps) {
   const client = useQueryClient()
   const [status, setStatus] = useState<AuthStatus>()
   const [problem, setProblem] = useState<Problem | null>(null)
@@ -66,9 +72,9 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       setExpired(false)
       client.clear()
     }
-    async function refresh(options: AskOptions = {}) {
+    async function refresh(options: AskOptions = {}, asking = ask('describe session', {}, options)) {
       try {
-        const found = await ask('describe session', {}, options)
+        const found = await asking
         noteBeat(null)
         setProblem(null)
         if (found.securityEnabled && found.user === undefined) {
@@ -136,13 +142,13 @@ export function SessionProvider({ children }: { readonly children: ReactNode }) 
       passwordChangeRequired: () => setMustChange(true),
       answered: noteAnswer,
     })
-    void latest.current.refresh().catch(() => {})
+    void latest.current.refresh({}, first).catch(() => {})
     tabs.onmessage = ({ data }) => {
       if (data === 'left') latest.current.forget()
       void latest.current.refresh().catch(() => {})
     }
     return () => watchAnswers(null)
-  }, [tabs])
+  }, [tabs, first])
 
   const shown = status?.user
   useEffect(() => {

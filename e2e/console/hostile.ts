@@ -41,7 +41,7 @@ export const LONG_LINES = [
 
 export const LONG_LINES_TOPIC = 'long-lines'
 
-/** What text is after its way through UTF-8: half of a character does not survive it. */
+/** Returns the text after its way through UTF-8: half of a character does not survive it. */
 export const throughUtf8 = (text: string) => Buffer.from(text).toString()
 
 /** Names of topics may hold little. */

@@ -6,7 +6,7 @@ import { Bytes } from '../../parts/amount.tsx'
 import { type Column, ColumnChoice, DataTable } from '../../parts/data-table.tsx'
 import { DecodeBadge, PayloadPreview } from '../../parts/payload.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
-import { hrefOf } from '../../shell/address.tsx'
+import { hrefOf, isPlainPress } from '../../shell/address.tsx'
 import { nowMs } from '../../shell/clock.ts'
 import { count } from '../../text/format.ts'
 import { zoneLabel } from '../../text/zone.ts'
@@ -36,7 +36,7 @@ export function useRecordColumns(
       <a
         href={before + placeText(record)}
         onClick={event => {
-          if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+          if (!isPlainPress(event)) return
           event.preventDefault()
           open.current(record)
         }}

@@ -13,9 +13,11 @@ interface ConfigRowProps {
   readonly edit: string | null | undefined
   readonly error: string | undefined
   readonly onEdit: (edit: string | null | undefined) => void
+  /** Opens the review of all changes; null while they cannot be saved. */
+  readonly onReview: (() => void) | null
 }
 
-export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
+export function ConfigRow({ config, edit, error, onEdit, onReview }: ConfigRowProps) {
   const { name, documentation, because } = config
   const why = fixedBecause(config)
   // The control that was pressed gives way to another one, which then takes over the focus.
@@ -93,6 +95,18 @@ export function ConfigRow({ config, edit, error, onEdit }: ConfigRowProps) {
             )}
           </div>
         )}
+        {edit !== undefined && (
+          <div className="mt-1">
+            <Button
+              isSmall
+              aria-label={`Review the change of ${name}`}
+              disabled={onReview === null}
+              onClick={() => onReview?.()}
+            >
+              Review
+            </Button>
+          </div>
+        )}
         {why !== null && <p className="mt-1 text-dense text-muted">{why}</p>}
         {error !== undefined && typeof edit !== 'string' && <p className="mt-1 text-danger">{error}</p>}
         <p className="mt-1 text-dense text-muted md:hidden">{sourceOf(config)}</p>
@@ -127,8 +141,8 @@ function Value({ config, isReset }: { readonly config: ShownConfig; readonly isR
 
 function Source({ config }: { readonly config: ShownConfig }) {
   const { source, origin } = config
-  if (source === 'topic') return <span className="font-medium">this topic</span>
-  if (source === 'default') return <span className="text-muted">default</span>
+  if (source === 'topic') return <span className="font-medium whitespace-nowrap">this topic</span>
+  if (source === 'default') return <span className="whitespace-nowrap text-muted">default</span>
   return (
     <>
       <span>{sourceOf(config)}</span>

@@ -19,6 +19,9 @@ import { SaveConfigs } from './save-configs.tsx'
 
 const CHECK_REST_MS = 200
 
+/** The widths of the columns, so that an edit does not move them. */
+const WIDTHS = ['sm:w-2/5', '', 'md:w-32 max-md:hidden', 'md:w-1/5 max-md:hidden']
+
 interface TopicConfigurationProps {
   readonly topic: string
   readonly edits: Edits
@@ -64,11 +67,7 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
                 <thead>
                   <tr className="border-b border-line text-left">
                     {['Config', 'Value', 'Source', 'Default'].map((head, at) => (
-                      <th
-                        key={head}
-                        scope="col"
-                        className={`px-3 py-2 font-medium ${at === 0 ? 'sm:w-2/5' : ''} ${at > 1 ? 'max-md:hidden' : ''}`}
-                      >
+                      <th key={head} scope="col" className={`px-3 py-2 font-medium ${WIDTHS[at]}`}>
                         {head}
                       </th>
                     ))}
@@ -92,6 +91,7 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
                         edit={edits[config.name]}
                         error={errors[config.name]}
                         onEdit={text => onEdits(withEdit(edits, config.name, text))}
+                        onReview={isBad || change.steps.length === 0 ? null : () => setSaving(true)}
                       />
                     ))}
                   </tbody>
@@ -102,7 +102,8 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
         }}
       </Loaded>
       {(change.steps.length > 0 || isBad) && (
-        <div className="sticky bottom-0 z-10 mt-4 flex flex-wrap items-center justify-end gap-3 rounded-card border border-line bg-surface p-3 shadow-raised">
+        // It does not float over the table, where it would cover the controls of rows. Each edited row has a way to it.
+        <div className="mt-4 flex flex-wrap items-center justify-end gap-3 rounded-card border border-line bg-surface p-3">
           <span role="status" className="mr-auto">
             {counted(change.steps.length, 'config')} changed, not saved yet.
             {Object.keys(errors).length > 0 && (

@@ -1,16 +1,14 @@
 // The rows of the page Topics. Names, partitions and sizes come from the list of topics, rates from the metrics. The
 // one that knows the chosen order is asked first. The other one is asked for the names on that page, which do not wait.
 
-import { useRef } from 'react'
+import { useMemo, useRef } from 'react'
 import type { SearchOf } from '../../../src/api/pages.ts'
-import { TOPIC_SORTS } from '../../../src/api/words.ts'
 import type { Answer } from '../../api/contract.ts'
 import type { Problem } from '../../api/problem.ts'
 import { type Read, useRead } from '../../api/queries.ts'
 import { useSettled } from '../../parts/settled.ts'
+import { isListed, pageOfTopics, TOPICS_AT_ONCE } from './first-read.ts'
 import { newestOf } from './last-hour.ts'
-
-export const TOPICS_AT_ONCE = 100
 
 /** While somebody types, the rates wait until the names have rested for this time in ms. */
 const RATES_REST_MS = 120
@@ -45,14 +43,14 @@ export interface TopicRows {
 
 const METRICS = { scope: 'cluster', samples: 'true' } as const
 
-export function useTopicRows({ q, sort, order, internal, offset }: SearchOf<'topics'>): TopicRows {
-  const isByRate = !TOPIC_SORTS.some(each => each === sort)
-  const page = { q, sort, order, internal, offset: offset ?? 0, limit: TOPICS_AT_ONCE }
+export function useTopicRows(search: SearchOf<'topics'>): TopicRows {
+  const { sort } = search
+  const page = pageOfTopics(search)
+  const isByRate = !isListed(sort)
   const ranked = useRead('read topic metrics', { query: { ...METRICS, ...page } }, { isWanted: isByRate })
   const listed = useRead('list topics', { query: page }, { isWanted: !isByRate })
   const first = isByRate ? ranked : listed
-  const found: readonly { readonly name: string }[] = first.data?.topics ?? []
-  const names = found.map(({ name }) => name)
+  const names = useMemo(() => first.data?.topics.map(({ name }: { readonly name: string }) => name) ?? [], [first.data])
   const [some, others] = useSettled(inTwo(names), RATES_REST_MS).split('\n')
   const limit = TOPICS_AT_ONCE
   const ask = (given: string | undefined) => ({ query: { names: given, limit } })
@@ -63,11 +61,23 @@ export function useTopicRows({ q, sort, order, internal, offset }: SearchOf<'top
   const summaries = useRead('list topics', ask(some), { isWanted: isByRate && isPart(some) })
   const moreSummaries = useRead('list topics', ask(others), { isWanted: isByRate && isPart(others) })
 
-  const metrics = isByRate ? [ranked.data] : [rates.data, moreRates.data]
-  const lists = isByRate ? [summaries.data, moreSummaries.data] : [listed.data]
-  const ratesOf = new Map(metrics.flatMap(answer => answer?.topics ?? []).map(each => [each.name, each]))
-  const summaryOf = new Map(lists.flatMap(answer => answer?.topics ?? []).map(each => [each.name, each]))
-  const rows = names.map(name => ({ name, summary: summaryOf.get(name), rates: ratesOf.get(name) }))
+  const metrics = useMemo(
+    () => (isByRate ? [ranked.data] : [rates.data, moreRates.data]),
+    [isByRate, ranked.data, rates.data, moreRates.data],
+  )
+  const lists = useMemo(
+    () => (isByRate ? [summaries.data, moreSummaries.data] : [listed.data]),
+    [isByRate, listed.data, summaries.data, moreSummaries.data],
+  )
+  // The table draws only those rows again that are other ones.
+  const { rows, newestMs } = useMemo(() => {
+    const ratesOf = new Map(metrics.flatMap(answer => answer?.topics ?? []).map(each => [each.name, each]))
+    const summaryOf = new Map(lists.flatMap(answer => answer?.topics ?? []).map(each => [each.name, each]))
+    return {
+      rows: names.map(name => ({ name, summary: summaryOf.get(name), rates: ratesOf.get(name) })),
+      newestMs: newestOf([...ratesOf.values()]),
+    }
+  }, [names, metrics, lists])
 
   // Another order is another read, but the page before stays until it has answered.
   const last = useRef<TopicPage>(undefined)
@@ -79,7 +89,7 @@ export function useTopicRows({ q, sort, order, internal, offset }: SearchOf<'top
     secondProblem: second?.problem ?? null,
     retrySecond: () => second?.retry(),
     silent: metrics.find(answer => answer !== undefined)?.unavailableBrokers ?? [],
-    newestMs: newestOf([...ratesOf.values()]),
+    newestMs,
   }
 }
 

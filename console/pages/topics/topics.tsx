@@ -1,7 +1,7 @@
 // The page Topics: all topics of the cluster with their traffic, filtered and sorted by the broker.
 
 import { Plus } from 'lucide-react'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Action, Button } from '../../parts/button.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
 import { SwitchField } from '../../parts/field.tsx'
@@ -15,8 +15,9 @@ import { useGo, useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { useMay } from '../../shell/session.tsx'
 import { counted } from '../../text/format.ts'
+import { TOPICS_AT_ONCE } from './first-read.ts'
 import { topicColumns } from './topic-columns.tsx'
-import { TOPICS_AT_ONCE, useTopicRows } from './topic-rows.ts'
+import { useTopicRows } from './topic-rows.ts'
 
 const CreateTopic = lazyPart(async () => (await import('./create-topic.tsx')).CreateTopic)
 
@@ -32,7 +33,9 @@ export function Topics() {
   const tier = useCapability('remote-tier')
   const { read, secondProblem, retrySecond, silent, newestMs } = useTopicRows(search)
   const { q, sort, order, internal } = search
-  const columns = topicColumns({ newestMs, why: secondProblem?.detail, tier })
+  const why = secondProblem?.detail
+  // The rows are drawn again when the columns change.
+  const columns = useMemo(() => topicColumns({ newestMs, why, tier }), [newestMs, why, tier])
   const total = read.data?.total
   return (
     <>

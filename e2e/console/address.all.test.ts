@@ -1,0 +1,137 @@
+// The address is the state: a control that changes what a page shows changes its address, and the address alone shows
+// the same in another browser. Back takes a step back.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import type { CleanUp } from '../../testing/broker.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
+import { NAMES, seed } from './seeded.ts'
+import { addressOf, pageStops, settle } from './tour.ts'
+import { ADMIN, startWorld, type World } from './world.ts'
+
+/** Returns what a page shows, without times and rates, which change by themselves. */
+async function viewOf(page: Page): Promise<string> {
+  const text = await page.evaluate<string>(`(() => {
+    const fields = [...document.querySelectorAll('main :is(input, select)')]
+    return fields.map(each => each.type === 'checkbox' ? each.checked : each.value).join(' | ') + ' ' + document.querySelector('main').innerText
+  })()`)
+  return text
+    .replaceAll(/\d+:\d\d(:\d\d)?(\.\d+)?/g, 'T')
+    .replaceAll(/[\d.,]+ ?(ms|s|min|h|d)\b( ago)?/g, 'A')
+    .replaceAll(/[\d.,]+ ?(\w+)?\/s/g, 'R')
+    .replaceAll(/\s+/g, ' ')
+}
+
+/** The controls of a view. A select takes its last value, a switch is pressed, a filter is filled, a column sorted. */
+const CONTROLS = 'main :is(select, input[type=checkbox], input[type=search], th button)'
+
+async function change(page: Page, at: number): Promise<void> {
+  const control = page.locator(CONTROLS).nth(at)
+  const kind = await control.evaluate(element =>
+    element.tagName === 'SELECT' ? 'select' : element.getAttribute('type'),
+  )
+  if (kind === 'select') {
+    const values = await control.locator('option:not([disabled])').evaluateAll(found => found.map(each => each.value))
+    const current = await control.inputValue()
+    await control.selectOption(values.filter(value => value !== current).at(-1) ?? current)
+  } else if (kind === 'search') await control.fill('o')
+  else await control.click()
+}
+
+describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
+  const cleaners: (() => Promise<void>)[] = []
+  const own: CleanUp = { after: clean => cleaners.push(clean) }
+  let browser: Browser
+  let world: World
+  const lanes: { here: Page; there: Page }[] = []
+  before(async () => {
+    world = await startWorld(own, 'embedded')
+    await seed(world)
+    browser = await openBrowser()
+    for (const _ of [0, 1]) {
+      const { page: here } = await visit(own, browser, world.url)
+      await here.goto('/')
+      await signIn(here, ADMIN.username, ADMIN.password)
+      await here.getByRole('navigation', { name: 'Pages' }).waitFor()
+      // The other browser has the session and no preference of this one.
+      const { cookies } = await here.context().storageState()
+      const { page: there } = await visit(own, browser, world.url, { storageState: { cookies, origins: [] } })
+      lanes.push({ here, there })
+    }
+  })
+  after(async () => {
+    await browser?.close()
+    for (const clean of cleaners.toReversed()) await clean()
+  })
+
+  for (const lane of [0, 1])
+    describe(`of every page, ${lane + 1} of 2`, { concurrency: 1 }, () => {
+      for (const { name, address } of pageStops.filter((_, at) => at % 2 === lane))
+        test(`${name} shows the same elsewhere, whichever control was used`, { timeout: 90_000 }, async () => {
+          const { here, there } = lanes[lane]!
+          const wrong: string[] = []
+          await here.goto(address)
+          await settle(here)
+          const start = here.url()
+          const count = await here.locator(CONTROLS).count()
+          for (let at = 0; at < count; at++) {
+            if (here.url() !== start || (await here.locator('dialog[open]').count()) > 0) {
+              await here.goto(address)
+              await settle(here)
+            }
+            const control = here.locator(CONTROLS).nth(at)
+            // A control of a phone is not seen here, and a form's own value is a draft.
+            if (!(await control.isVisible()) || !(await control.isEnabled())) continue
+            const what = await control.evaluate(element => element.labels?.[0]?.innerText ?? element.textContent)
+            if (await control.evaluate(element => element.closest('form, [data-operation]') !== null)) continue
+            const before = here.url()
+            const seen = await viewOf(here)
+            await change(here, at)
+            if ((await here.locator('dialog[open]').count()) > 0) continue
+            const isChanged = await eventually('the address follows', () => here.url() !== before, 2_000).then(
+              () => true,
+              () => false,
+            )
+            await settle(here)
+            if (!isChanged) {
+              if ((await viewOf(here)) !== seen) wrong.push(`${what}: the view changes and the address does not`)
+              continue
+            }
+            await there.goto(here.url())
+            await settle(there)
+            let views: readonly [string, string] = ['', '']
+            const isSame = await eventually('both show the same', async () => {
+              views = [await viewOf(here), await viewOf(there)]
+              // A rate may have changed between the two.
+              if (views[0] !== views[1]) await here.getByRole('button', { name: 'Refresh now' }).click()
+              return views[0] === views[1]
+            }).then(
+              () => true,
+              () => false,
+            )
+            if (!isSame) wrong.push(`${what} (${here.url()}):\n  here:  ${views[0]}\n  there: ${views[1]}`)
+          }
+          assert.deepEqual(wrong, [])
+        })
+    })
+
+  test('Back closes a record and leaves a tab', { timeout: 60_000 }, async () => {
+    const { page } = await visit(own, browser, world.url, {
+      storageState: await lanes[0]!.here.context().storageState(),
+    })
+    await page.goto(addressOf('messages'))
+    await settle(page)
+    await page.locator('main tbody tr').first().click()
+    await page.locator('[data-record]').waitFor()
+    assert.match(page.url(), /at=\d-\d+/)
+    await page.goBack()
+    await page.locator('[data-record]').waitFor({ state: 'detached' })
+    await page.goto(addressOf('topic'))
+    await page.getByRole('link', { name: 'Partitions' }).click()
+    await page.waitForURL('**/topics/*?tab=partitions')
+    await page.goBack()
+    await page.waitForURL(`**${addressOf('topic', {}, { topic: NAMES.topic })}`)
+  })
+})

@@ -1,0 +1,92 @@
+// How often a page that its user leaves open asks the broker: little while it is seen, nothing while it is hidden or
+// its updates are paused, and never twice at once for the same answer.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
+import { seed } from './seeded.ts'
+import { pageStops, settle } from './tour.ts'
+import { ADMIN, startWorld } from './world.ts'
+
+const MINUTE_MS = 60_000
+/** A whole turn of the slowest answers, which are asked for every 30 s. */
+const WATCHED_MS = 30_000
+/** The overview, which stays open for hours, and any other page. */
+const MOST_A_MINUTE = { overview: 40, other: 60 }
+/** Requests that are under way when the page is hidden may still end. */
+const SETTLING_MS = 1_000
+
+/** Makes the page believe that its tab is in the background, or in front again. */
+async function hide(page: Page, isHidden: boolean): Promise<void> {
+  await page.evaluate(`
+    Object.defineProperty(document, 'visibilityState', { configurable: true, get: () => ${isHidden} ? 'hidden' : 'visible' })
+    Object.defineProperty(document, 'hidden', { configurable: true, get: () => ${isHidden} })
+    document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+}
+
+/** Notes the requests of a page to the API, and those that begin while the same one is under way. */
+function listen(page: Page) {
+  const sent: string[] = []
+  const overlapping: string[] = []
+  const underWay = new Map<string, number>()
+  const count = (url: string, change: 1 | -1) => {
+    const now = (underWay.get(url) ?? 0) + change
+    underWay.set(url, now)
+    return now
+  }
+  page.on('request', request => {
+    if (!request.url().includes('/api/')) return
+    sent.push(request.url())
+    if (count(request.url(), 1) > 1) overlapping.push(request.url())
+  })
+  page.on('requestfinished', request => count(request.url(), -1))
+  page.on('requestfailed', request => count(request.url(), -1))
+  return { sent, overlapping }
+}
+
+test('a page asks little while it is seen, and nothing while it is hidden or paused', {
+  skip: noBrowser,
+  timeout: 150_000,
+}, async t => {
+  const world = await startWorld(t, 'embedded')
+  await seed(world)
+  const browser = await openBrowser()
+  t.after(() => browser.close())
+  const first = await visit(t, browser, world.url)
+  await first.page.goto('/')
+  await signIn(first.page, ADMIN.username, ADMIN.password)
+  await first.page.getByRole('navigation', { name: 'Pages' }).waitFor()
+  const storageState = await first.page.context().storageState()
+  await first.page.context().close()
+
+  const addresses = pageStops.filter(
+    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|users/.test(name),
+  )
+  await Promise.all(
+    addresses.map(async ({ name, address }) => {
+      const { page, assertQuiet } = await visit(t, browser, world.url, { storageState })
+      const { sent, overlapping } = listen(page)
+      const watch = async () => {
+        await page.waitForTimeout(SETTLING_MS)
+        sent.length = 0
+        await page.waitForTimeout(WATCHED_MS)
+        return [...sent]
+      }
+      await page.goto(address)
+      await settle(page)
+      const asked = await watch()
+      const aMinute = (asked.length * MINUTE_MS) / WATCHED_MS
+      console.log(`${name}: ${aMinute} requests a minute`)
+      const most = name === 'overview' ? MOST_A_MINUTE.overview : MOST_A_MINUTE.other
+      assert.ok(aMinute <= most, `${name} asks ${aMinute} times a minute:\n${asked.join('\n')}`)
+      await hide(page, true)
+      assert.deepEqual(await watch(), [], `${name}, hidden`)
+      await hide(page, false)
+      await page.getByRole('button', { name: 'Pause updates' }).click()
+      assert.deepEqual(await watch(), [], `${name}, paused`)
+      assert.deepEqual(overlapping, [], name)
+      assertQuiet()
+    }),
+  )
+})
