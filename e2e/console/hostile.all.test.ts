@@ -65,12 +65,21 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
       if (pixels > 0) wrong.push(`${width} px: ${pixels} px too wide`)
     }
     await resize(page, WIDTHS[0])
-    const found = await page.evaluate<{ trapped?: number; planted: number; heading: string }>(`({
+    const found = await page.evaluate<{
+      trapped?: number
+      planted: number
+      unseen: readonly string[]
+      heading: string
+    }>(`({
+      // Such a character reorders or hides the text around it, unless it is in a mark.
+      unseen: [...document.querySelectorAll('body :not(script, .hidden-mark, .hidden-mark *, pre, pre *, title)')].filter(element =>
+        [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && /[\\p{Cc}\\u200B\\u202A-\\u202E\\u2066-\\u2069]/v.test(data.trim()))).map(element => element.outerHTML.slice(0, 200)),
       trapped: globalThis.trapped,
       planted: document.querySelectorAll('main :is(script, style, iframe, object, embed, [onerror], [onload], [onmouseover], [onfocus], a[href^="javascript:" i], a[href^="data:" i])').length,
       heading: document.querySelector('main h1').innerText,
     })`)
     if (found.trapped !== undefined) wrong.push('a script ran')
+    wrong.push(...found.unseen.map(each => `hidden characters without a mark: ${each}`))
     if (found.planted > 0) wrong.push(`${found.planted} elements come from a text`)
     if (found.heading.trim() === '' || found.heading === 'This page cannot be shown')
       wrong.push(`heading: “${found.heading}”`)
