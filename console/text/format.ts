@@ -86,8 +86,8 @@ const whole = (value: number) => Number(value.toFixed(3))
 const rounded = (value: number) => Number(value.toPrecision(3))
 
 /**
- * Returns a number with thousands separators. Intl.NumberFormat would do the same, but a browser loads much data for its
- * first number: 15 ms before the first row of a page. It writes those that JavaScript writes with an exponent.
+ * Returns a number with thousands separators. Intl.NumberFormat would do the same, but a browser loads much data for
+ * its first number: 15 ms before the first row of a page. It writes those that JavaScript writes with an exponent.
  */
 function digits(value: Known, round: (value: number) => number): string {
   if (typeof value === 'bigint' && round === whole) return grouped(String(value))
