@@ -29,7 +29,9 @@ const CONTROLS = 'main :is(select, input[type=checkbox], input[type=search], th 
 
 async function change(page: Page, at: number): Promise<void> {
   const control = page.locator(CONTROLS).nth(at)
-  const kind = await control.evaluate(element => (element.tagName === 'SELECT' ? 'select' : element.getAttribute('type')))
+  const kind = await control.evaluate(element =>
+    element.tagName === 'SELECT' ? 'select' : element.getAttribute('type'),
+  )
   if (kind === 'select') {
     const values = await control.locator('option:not([disabled])').evaluateAll(found => found.map(each => each.value))
     const current = await control.inputValue()
@@ -116,7 +118,9 @@ describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
     })
 
   test('Back closes a record and leaves a tab', { timeout: 60_000 }, async () => {
-    const { page } = await visit(own, browser, world.url, { storageState: await lanes[0]!.here.context().storageState() })
+    const { page } = await visit(own, browser, world.url, {
+      storageState: await lanes[0]!.here.context().storageState(),
+    })
     await page.goto(addressOf('messages'))
     await settle(page)
     await page.locator('main tbody tr').first().click()

@@ -59,7 +59,9 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   const storageState = await first.page.context().storageState()
   await first.page.context().close()
 
-  const addresses = pageStops.filter(({ name }) => !name.includes(', ') || /overview|partitions|checks|local|users/.test(name))
+  const addresses = pageStops.filter(
+    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|users/.test(name),
+  )
   await Promise.all(
     addresses.map(async ({ name, address }) => {
       const { page, assertQuiet } = await visit(t, browser, world.url, { storageState })

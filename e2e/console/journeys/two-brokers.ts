@@ -63,8 +63,13 @@ export const twoBrokers: Journey = {
     t.after(async () => {
       for (const wire of wires) await wire.close()
     })
-    const { topics } = await wires[0]!.send(metadata, 9, { topics: [{ name: 'orders' }] })
-    const led = IDS.map(id => topics[0]!.partitions.find(({ leaderId }) => leaderId === id)!.partitionIndex)
+    const leadersOn = async (wire: Wire): Promise<readonly number[]> => {
+      const { topics } = await wire.send(metadata, 9, { topics: [{ name: 'orders' }] })
+      return topics[0]!.partitions.map(({ leaderId }) => leaderId)
+    }
+    const leaders = await leadersOn(wires[0]!)
+    await eventually('both brokers know the topic', async () => `${await leadersOn(wires[1]!)}` === `${leaders}`)
+    const led = IDS.map(id => leaders.indexOf(id))
     const burst = () =>
       Promise.all(
         wires.map((wire, at) => append(wire, 'orders', led[at]!, Array(BURST[at]!).fill({ value: 'record' }))),
