@@ -10,13 +10,8 @@ import { usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
 
 /**
-<<<<<<< HEAD
- * The time in ms between two beats, and between two while the broker does not answer. With the patience it is less than
- * the 5 s in which an outage is said, and with the other answers the overview asks 40 times a minute at most.
-=======
- * The time in ms between two beats, and between two while the broker does not answer. With the polls of a page there are
- * at most 40 requests a minute, and an outage is seen within 5 s.
->>>>>>> bench
+ * The time in ms between two beats, and between two while the broker does not answer. With the polls of a page there
+ * are at most 40 requests a minute, and an outage is seen within 5 s.
  */
 const BEAT_MS = 2_800
 const BEAT_IN_TROUBLE_MS = 1_000

@@ -1,5 +1,5 @@
-// The sizes of the built console, compressed with gzip, and the network log of a real first load: how much is asked for,
-// from whom, and in how many requests. The numbers are printed.
+// The sizes of the built console, compressed with gzip, and the network log of a real first load: how much is asked
+// for, from which server, and in how many requests. The numbers are printed.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'

@@ -10,7 +10,7 @@ const OPENERS =
 const OPENS_WITHIN_MS = 3_000
 
 export interface Opener {
-  /** What it opens, without the names of a row. */
+  /** The operation and the text, without the names of a row. */
   readonly kind: string
   readonly button: ElementHandle
 }
@@ -61,7 +61,7 @@ export async function closeWithManners(
   const wrong: string[] = []
   const name = await nameOf(page)
   if (name === '') wrong.push('has no name')
-  // The browser's own bar follows the last control: the document then has no focused element, but nothing behind either.
+  // The browser's own bar follows the last control. The document then has no focused element.
   const place = () =>
     page.evaluate<string>(`(() => {
       const at = document.activeElement

@@ -29,7 +29,7 @@ export const HOSTILE = [
   'constructor',
 ] as const
 
-/** What text is after its way through UTF-8: half of a character does not survive it. */
+/** Returns the text after its way through UTF-8: half of a character does not survive it. */
 export const throughUtf8 = (text: string) => Buffer.from(text).toString()
 
 /** Names of topics may hold little. */

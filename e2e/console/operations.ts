@@ -24,7 +24,7 @@ const patterns = (Object.keys(operations) as Operation[])
   // `/acls/match` is a path of its own and no principal.
   .toSorted((one, other) => one.names - other.names)
 
-/** Returns the operation that a request runs; null if it is none of the admin API's. */
+/** Returns the operation that a request runs; null if the admin API has no such request. */
 export function operationOf(method: string, url: string): Operation | null {
   const { pathname } = new URL(url)
   return patterns.find(each => each.method === method && each.path.test(pathname))?.operation ?? null

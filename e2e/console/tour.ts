@@ -99,7 +99,9 @@ export const stops: readonly Stop[] = [...pageStops, ...views]
 /** The pages that need no session. */
 export const openPages = (Object.keys(pages) as PageId[]).filter(isOpen)
 
-/** Resolves when the page shows its heading and nothing on it is loading. */
+const SETTLED = 'body:has(main h1):not(:has([role=status][aria-label=Loading], [aria-busy=true]))'
+
+/** Resolves when the page shows its heading and waits for no answer. */
 export async function settle(page: Page): Promise<void> {
-  await page.locator('body:has(main h1):not(:has([role=status][aria-label=Loading]))').waitFor()
+  await page.locator(SETTLED).waitFor()
 }

@@ -1,6 +1,7 @@
 // Walks over every page, tab and dialog of the console as an ADMIN and as a VIEWER, in both themes and at the widths of
-// a phone, a tablet and a desk: accessibility, overflow, heading and verbs in view, a quiet browser, manners of dialogs,
-// and controls that fit the role. The pictures are in .cache/console-screenshots.
+// a phone, a tablet and a desk. It checks accessibility, overflow, that heading and verbs are in view, that the browser
+// complains of nothing, the manners of dialogs, and that the controls fit the role. The pictures are in
+// .cache/console-screenshots.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -27,7 +28,7 @@ const NARROWEST = 320
 /** The only rules whose result a theme changes. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
 
-/** Controls of a kind that are pressed until one opens a dialog: in the row of the user itself a verb may lead elsewhere. */
+/** Controls of a kind that are pressed until one opens a dialog: in the user's own row a verb may lead elsewhere. */
 const ENOUGH = 2
 
 /** Dialogs that open on no page by one press, and the journey that opens them. */

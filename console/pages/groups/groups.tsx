@@ -58,6 +58,11 @@ export function Groups() {
         {({ groups: rows, total, unavailableBrokers }) => (
           <>
             <SilentBrokers brokers={unavailableBrokers} of="groups" />
+            {lags.data === undefined && lags.problem !== null && (
+              <p role="status" className="mb-2 text-muted">
+                The trends are not known. {lags.problem.title}
+              </p>
+            )}
             <DataTable
               name={NAME}
               rows={rows}

@@ -26,6 +26,8 @@ const LABELS: Readonly<Record<TopicPart, string>> = {
 export function TopicHead({ topic, current }: { readonly topic: string; readonly current: TopicPart }) {
   const { data, problem } = useRead('describe topic', { params: { topic } })
   const params = { topic }
+  // A topic that does not exist has its own page below.
+  const isUnknown = problem !== null && problem.status !== 404
   return (
     <>
       <PageHead
@@ -35,7 +37,13 @@ export function TopicHead({ topic, current }: { readonly topic: string; readonly
         beside={<CopyButton value={topic} of="topic name" />}
         actions={data !== undefined && problem?.status !== 404 && <TopicVerbs topic={data} />}
       >
-        {data === undefined ? '\u00a0' : <Sentence topic={data} />}
+        {data !== undefined ? (
+          <Sentence topic={data} />
+        ) : isUnknown ? (
+          `Size and verbs are not known. ${problem.title}`
+        ) : (
+          '\u00a0'
+        )}
       </PageHead>
       <Tabs
         of={topic}

@@ -18,7 +18,7 @@ const MOST_TABS = 250
 interface Focus {
   readonly name: string
   readonly tag: string
-  /** Why nobody sees it; null if it is seen. */
+  /** Why people do not see it; null if they do. */
   readonly hidden: string | null
 }
 

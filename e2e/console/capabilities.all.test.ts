@@ -1,0 +1,175 @@
+// The console on brokers with other settings: without sign-in, and with each capability on, off or absent. Every page
+// works, says why something is not there, and offers and asks for nothing that the broker does not have.
+
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import type { Capability } from '../../src/api/capabilities.ts'
+import { STORAGE_TABS } from '../../src/api/pages.ts'
+import { CAPABILITIES } from '../../src/api/words.ts'
+import type { Values } from '../../src/settings/settings.ts'
+import { adminClient } from '../../testing/admin-client.ts'
+import { startBroker } from '../../testing/broker.ts'
+import { makeCertificate } from '../../testing/certificate.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
+import { type Operation, operationOf } from './operations.ts'
+import { NAMES, seed } from './seeded.ts'
+import { addressOf, pageStops, settle } from './tour.ts'
+import { ADMIN, ensureConsole, must, startWorld } from './world.ts'
+
+/** The frame of each page asks for these. */
+const OF_FRAME: ReadonlySet<Operation | null> = new Set<Operation>(['describe session', 'show capabilities'])
+
+const OFF: Partial<Values> = { 'admin.message-export-enabled': false }
+
+describe('the console on a broker with other settings', { skip: noBrowser }, () => {
+  let browser: Browser
+  before(async () => {
+    browser = await openBrowser()
+  })
+  after(() => browser?.close())
+
+  /** Visits every page. Returns what is wrong, and the operations that controls name. */
+  async function walk({ page, complaints, refusals }: Visit) {
+    const wrong: string[] = []
+    const controls = new Set<string>()
+    for (const { name, address } of pageStops) {
+      const before = [complaints.length, refusals.length] as const
+      await page.goto(address)
+      await settle(page)
+      const found = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('[data-operation]')].map(each => each.dataset.operation)`,
+      )
+      for (const operation of found) controls.add(operation)
+      if ((await page.getByText('This page cannot be shown').count()) > 0) wrong.push(`${name}: cannot be shown`)
+      // A topic or group that is not there is said on its page.
+      const refused = refusals.slice(before[1]).filter(each => !each.startsWith('404'))
+      wrong.push(...[...complaints.slice(before[0]), ...refused].map(each => `${name}: ${each}`))
+    }
+    return { wrong, controls }
+  }
+
+  /** Checks the place where the pages speak of a capability; a text says why there is nothing to check here. */
+  const PLACES: Readonly<Record<Capability['id'], ((page: Page, capability: Capability) => Promise<void>) | string>> = {
+    tls: 'the commands have the security of the listener (commands.longer.test.ts)',
+    sasl: 'the commands have the security of the listener (commands.longer.test.ts)',
+    acls: async (page, { state, because }) => {
+      await page.goto(addressOf('security', { tab: 'acls' }))
+      await settle(page)
+      await says(page, because, state !== 'on')
+    },
+    export: async (page, { state, because }) => {
+      await page.goto(addressOf('messages', {}, { topic: NAMES.topic }))
+      await settle(page)
+      await says(page, because, state !== 'on')
+      const links = await page.locator('main a[href*="/export"]').count()
+      assert.equal(links > 0, state === 'on', `export is ${state}, and the page has ${links} links to it`)
+    },
+    'schema-registry': async (page, { state, because }) => {
+      await page.goto(addressOf('messages', { decode: 'registry' }, { topic: NAMES.topic }))
+      await settle(page)
+      await says(page, because, state !== 'on')
+    },
+    'remote-tier': async (page, { state, because }) => {
+      const sent: (Operation | null)[] = []
+      page.on('request', request => {
+        if (request.url().includes('/api/')) sent.push(operationOf(request.method(), request.url()))
+      })
+      for (const tab of STORAGE_TABS.filter(each => each !== 'local')) {
+        sent.length = 0
+        await page.goto(addressOf('storage', { tab }))
+        await settle(page)
+        await says(page, because, state !== 'on')
+        if (state === 'on') continue
+        assert.equal(await page.locator('main button').count(), 0, `${tab} has a button`)
+        assert.deepEqual(
+          sent.filter(each => !OF_FRAME.has(each)),
+          [],
+          `${tab} asks for what is absent`,
+        )
+      }
+    },
+    compaction: 'a new topic names it at its clean-up policy (create-topic.tsx)',
+    mcp: 'it has no page',
+  }
+
+  async function says(page: Page, because: string | null, isExpected: boolean): Promise<void> {
+    if (because === null) return assert.equal(isExpected, false)
+    await eventually(`${page.url()} ${isExpected ? 'says' : 'does not say'} “${because}”`, async () => {
+      const text = await page.locator('main').innerText()
+      return text.includes(because) === isExpected
+    })
+  }
+
+  async function checkCapabilities(page: Page, found: readonly Capability[]): Promise<void> {
+    assert.deepEqual(found.map(({ id }) => id).toSorted(), CAPABILITIES.toSorted())
+    for (const capability of found) {
+      const place = PLACES[capability.id]
+      if (typeof place !== 'string') await place(page, capability)
+    }
+    const labels = await page.getByRole('navigation', { name: 'Pages' }).getByRole('link').allInnerTexts()
+    for (const { label, state } of found) if (state === 'absent') assert.ok(!labels.includes(label), label)
+  }
+
+  test('without sign-in every page works, and everybody is an administrator', { timeout: 120_000 }, async t => {
+    ensureConsole()
+    const broker = await startBroker(t, { topics: [], 'admin.security-enabled': false }, { hasHttp: true })
+    const admin = adminClient(broker.url)
+    // Users cannot be changed while there is no sign-in.
+    await must(admin, 'POST', '/api/v1/topics', { name: NAMES.topic, partitions: 2 })
+    const visited = await visit(t, browser, broker.url)
+    const { wrong, controls } = await walk(visited)
+    assert.deepEqual(wrong, [])
+    assert.ok(controls.has('create topic') && controls.has('create acl'), [...controls].join(', '))
+    assert.equal(await visited.page.locator('[data-banner=open-access]').count(), 1)
+    await visited.page.goto('/login')
+    await visited.page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await visited.page.getByRole('button', { name: /^Account and preferences/ }).click()
+    await visited.page.getByRole('dialog').waitFor()
+    assert.equal(await visited.page.getByRole('button', { name: 'Sign out' }).count(), 0)
+  })
+
+  for (const state of ['off', 'on'] as const)
+    test(`with everything ${state} that a setting switches`, { timeout: 120_000 }, async t => {
+      const settings: Partial<Values> =
+        state === 'off' ? OFF : { 'broker.acl.enabled': true, 'broker.sasl.enabled': true }
+      // The members of the seeded groups speak without TLS and SASL, so these are on for a broker without members.
+      const world = await startWorld(t, 'embedded', settings)
+      if (state === 'off') await seed(world)
+      else {
+        await must(world.admin, 'POST', '/api/v1/topics', { name: NAMES.topic, partitions: 2 })
+        const path = `/api/v1/topics/${NAMES.topic}/messages`
+        await must(world.admin, 'POST', path, { messages: [{ value: { text: 'a record' } }] })
+      }
+      const { capabilities } = await must(world.admin, 'GET', '/api/v1/capabilities')
+      const visited = await visit(t, browser, world.url)
+      await visited.page.goto('/')
+      await signIn(visited.page, ADMIN.username, ADMIN.password)
+      await visited.page.getByRole('navigation', { name: 'Pages' }).waitFor()
+      assert.deepEqual((await walk(visited)).wrong, [])
+      await checkCapabilities(visited.page, capabilities)
+      const others = capabilities.filter((each: Capability) => each.state !== 'absent' && each.state !== state)
+      // TLS needs a certificate, which the next test has.
+      const expected = state === 'off' ? [] : ['tls']
+      assert.deepEqual(
+        others.map(({ id }: Capability) => id),
+        expected,
+      )
+      visited.assertQuiet()
+    })
+
+  test('over TLS on both ports', { timeout: 120_000 }, async t => {
+    ensureConsole()
+    const { certificateFile, keyFile } = await makeCertificate(t)
+    const files = { 'server.tls': true, 'server.cert-file': certificateFile, 'server.key-file': keyFile }
+    const listener = { 'broker.tls': true, 'broker.cert-file': certificateFile, 'broker.key-file': keyFile }
+    const credentials = { 'admin.username': ADMIN.username, 'admin.password': ADMIN.password }
+    const broker = await startBroker(t, { topics: [], ...credentials, ...files, ...listener }, { hasHttp: true })
+    const visited = await visit(t, browser, broker.url, { ignoreHTTPSErrors: true })
+    await visited.page.goto('/')
+    await signIn(visited.page, ADMIN.username, ADMIN.password)
+    await visited.page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    assert.deepEqual((await walk(visited)).wrong, [])
+  })
+})
