@@ -1,5 +1,5 @@
-// Two brokers on one Redis: the consoles of both show the same sums, on the overview and on the list of topics, and name
-// a broker that has stopped.
+// Two brokers on one Redis: the consoles of both show the same sums, on the overview and on the list of topics, and
+// name a broker that has stopped.
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
@@ -110,7 +110,7 @@ export const twoBrokers: Journey = {
       },
       60_000,
     )
-    // What stays is the same everywhere.
+    // Numbers that stay are the same everywhere.
     const connections = async () => await Promise.all(overviews.map(({ page }) => stat(page, 'Connections')))
     await eventually('both overviews show the connections of both', async () => {
       await refresh()
