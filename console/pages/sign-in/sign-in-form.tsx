@@ -54,7 +54,6 @@ export function SignInForm({ username: given = '', onSignedIn }: SignInFormProps
         value={username}
         onChange={setUsername}
         autoComplete="username"
-        // biome-ignore lint/a11y/noAutofocus: the page has nothing else
         autoFocus={given === ''}
         autoCapitalize="none"
         spellCheck={false}
@@ -67,8 +66,7 @@ export function SignInForm({ username: given = '', onSignedIn }: SignInFormProps
         value={password}
         onChange={setPassword}
         autoComplete="current-password"
-        // biome-ignore lint/a11y/noAutofocus: the name is known already
-        autoFocus={given !== ''}
+        data-first={given === '' ? undefined : ''}
         required
       />
       {problem !== null && <Refused problem={problem} isLockedOut={isLockedOut} />}
