@@ -48,7 +48,7 @@ function subscribe(listener: () => void): () => void {
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts)
   return (
-    // At the left: the buttons of a bar at the bottom are at the right. Beside a message the page can be pressed.
+    // At the left: the buttons of dialogs, of unsaved changes and of the next page are at the right.
     <div
       aria-live="polite"
       role="status"
