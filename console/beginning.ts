@@ -1,5 +1,5 @@
-// Begins what the page of the address needs, all at once and before React draws anything: who is signed in, the code of
-// the page, and its first answer. One after the other they would cost a round trip each.
+// Begins everything that the page of the address needs, all at once and before React draws anything: who is signed in,
+// the code of the page, and its first answer. One after the other they would cost a round trip each.
 
 import type { AuthStatus } from '../src/api/auth.ts'
 import { type PageId, pages, readSearch } from '../src/api/pages.ts'

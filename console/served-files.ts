@@ -1,11 +1,13 @@
 // Prepares the built files for the broker, as a plugin of Vite: compresses each file and writes files.json, which
-// names the files that the broker serves (src/http/console-files.ts reads it). It compiles nothing.
+// names the files that the broker serves and the scripts of each page (src/http/console-files.ts reads it). It compiles
+// nothing.
 
 import { readFileSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import type { Plugin } from 'vite'
+import type { Plugin, Rolldown } from 'vite'
 import { stampOfSources } from '../scripts/console-build.mjs'
+import { pages } from '../src/api/pages.ts'
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -40,10 +42,34 @@ export function servedFiles(): Plugin {
       handler({ dir }, bundle) {
         const paths = Object.keys(bundle).filter(path => !path.startsWith('.vite/'))
         const files = paths.sort().map(path => prepare(dir!, path))
-        writeFileSync(join(dir!, 'files.json'), `${JSON.stringify({ stamp, files }, null, 2)}\n`)
+        const list = { stamp, files, scripts: scriptsOfPages(bundle) }
+        writeFileSync(join(dir!, 'files.json'), `${JSON.stringify(list, null, 2)}\n`)
       },
     },
   }
+}
+
+/**
+ * Returns the scripts that each page needs beside those that index.html names, by the path of the page: the browser can
+ * begin to load them with the first ones. The entry of a page is pages/<page>/<page>.tsx.
+ */
+function scriptsOfPages(bundle: Rolldown.OutputBundle): Readonly<Record<string, readonly string[]>> {
+  const chunks = Object.values(bundle).filter(each => each.type === 'chunk')
+  const withImports = (paths: readonly string[]): readonly string[] => {
+    const all = new Set(paths)
+    // A set also visits what is added on the way.
+    for (const path of all) for (const each of chunks.find(({ fileName }) => fileName === path)!.imports) all.add(each)
+    return [...all]
+  }
+  const first = withImports(chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName))
+  return Object.fromEntries(
+    Object.entries(pages).map(([id, { path }]) => {
+      const name = id.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
+      const entry = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(`/pages/${name}/${name}.tsx`))
+      if (entry === undefined) throw new Error(`the page ${id} has no script of its own`)
+      return [path, withImports([entry.fileName]).filter(each => !first.includes(each))]
+    }),
+  )
 }
 
 /** Compresses a file if that makes it smaller. Returns its row of files.json. */

@@ -27,7 +27,7 @@
       look()
     })
 
-  const entries = { 'layout-shift': [], longtask: [], 'largest-contentful-paint': [] }
+  const entries = { 'layout-shift': [], 'largest-contentful-paint': [] }
   for (const type of Object.keys(entries))
     new PerformanceObserver(list => entries[type].push(...list.getEntries())).observe({ type, buffered: true })
 
@@ -65,9 +65,6 @@
           atMs: startTime,
           of: sources.map(({ node }) => (node === null ? 'a removed node' : describe(node))).slice(0, 3),
         })),
-    /** Returns the longest task since a time; 0 if each took less than 50 ms. */
-    longestTaskMs: sinceMs =>
-      Math.max(0, ...entries.longtask.filter(({ startTime }) => startTime >= sinceMs).map(({ duration }) => duration)),
   }
 
   function describe(node) {

@@ -17,7 +17,7 @@ const PACED = { topic: 'paced', partitions: 16, rate: 1000 }
 /** As long as the longest time between two polls of the same thing. */
 const MEASURED_SECONDS = 30
 const LARGEST_RATIO = 1.5
-/** A browser opens so many connections to a server. */
+/** The connections that a browser opens to a server at most. */
 const CONNECTIONS = 6
 
 interface Recorded {

@@ -5,10 +5,13 @@
 import type { Browser } from 'playwright-core'
 import { openBrowser } from '../../e2e/console/browser.ts'
 import { type Finding, type Harness, median, type Question } from '../harness.ts'
+import { tasksOf } from './tasks.ts'
 import { openWorld, pause, TOPICS, type Visit, type World } from './world.ts'
 
 const VISITS = 7
 const FIRST_PAGE = '/api/v1/topics?sort=name&order=asc&internal=false&offset=0&limit=100'
+/** The console, and the bare page. */
+const PATHS = ['/topics', `/assets/bare.html#${FIRST_PAGE}`] as const
 
 interface Machine {
   readonly name: string
@@ -38,7 +41,7 @@ const MACHINES: readonly Machine[] = [
   },
 ]
 
-/** What is typed into the filter, letter by letter. */
+/** The texts that are typed into the filter, letter by letter. */
 const FILTERS = [
   'payments',
   'us-east.audit',
@@ -64,6 +67,7 @@ export const consolePages: Question = {
     harness.after(() => browser.close())
     const findings: Finding[] = []
     for (const machine of MACHINES) findings.push(...(await measurePaint(world, browser, machine, harness)))
+    findings.push(await measureWork(world, browser))
     findings.push(await measureFilter(world, browser, harness))
     await world.fullHistory()
     return [...findings, ...(await measureWatching(world, browser, harness))]
@@ -86,16 +90,39 @@ async function paint(world: World, browser: Browser, path: string, machine: Mach
   return { rowsMs, largestMs }
 }
 
+/** Measures the part of the time that does not depend on how busy the machine is. */
+async function measureWork(world: World, browser: Browser): Promise<Finding> {
+  const found = PATHS.map((): number[] => [])
+  for (let at = 0; at < VISITS; at++)
+    for (const [each, path] of PATHS.entries()) {
+      const { page, close } = await world.visit(browser)
+      const { ranMs } = await tasksOf(browser, page, async () => {
+        await page.goto(path, { waitUntil: 'commit' })
+        await page.evaluate('bench.rows')
+      })
+      found[each]!.push(ranMs)
+      await close()
+    }
+  const [samples, baseSamples] = found as [number[], number[]]
+  return {
+    what: 'processor time of the page until the rows of Topics are painted',
+    value: median(samples),
+    unit: 'ms',
+    samples,
+    baseSamples,
+    notes: `bare page ${median(baseSamples).toFixed(0)} ms`,
+  }
+}
+
 async function measurePaint(world: World, browser: Browser, machine: Machine, harness: Harness): Promise<Finding[]> {
-  const paths = ['/topics', `/assets/bare.html#${FIRST_PAGE}`] as const
   // The first of each pays for the broker's compiler.
-  for (const path of paths) await paint(world, browser, path, machine)
+  for (const path of PATHS) await paint(world, browser, path, machine)
   const pairs: (readonly [Painted, Painted])[] = []
   for (let at = 0; at < VISITS; at++) {
     const found = new Map<string, Painted>()
-    for (const path of at % 2 === 0 ? paths : [...paths].reverse())
+    for (const path of at % 2 === 0 ? PATHS : [...PATHS].reverse())
       found.set(path, await paint(world, browser, path, machine))
-    const pair = [found.get(paths[0])!, found.get(paths[1])!] as const
+    const pair = [found.get(PATHS[0])!, found.get(PATHS[1])!] as const
     pairs.push(pair)
     harness.say(`${machine.name}: rows after ${pair[0].rowsMs.toFixed(0)} ms, bare ${pair[1].rowsMs.toFixed(0)} ms`)
   }

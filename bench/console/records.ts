@@ -8,6 +8,7 @@ import { batchOf, produceTo } from '../../testing/kafka.ts'
 import { connect } from '../../testing/wire.ts'
 import { produceHead } from '../frames.ts'
 import { type Finding, type Harness, median, type Question } from '../harness.ts'
+import { type Tasks, tasksOf } from './tasks.ts'
 import { keepProducing, openWorld, pause, type World } from './world.ts'
 
 const LARGE = { topic: 'large-record', bytes: 5_000_000, openMs: 2000, longestTaskMs: 500 }
@@ -44,31 +45,25 @@ async function measureLarge({ broker, visit }: World, browser: Browser, harness:
   if (errorCode !== 0) throw new Error(`the record of ${LARGE.bytes} bytes was refused with ${errorCode}`)
   await wire.close()
   const openings: number[] = []
-  const tasks: number[] = []
+  const tasks: Tasks[] = []
   for (let at = 0; at < OPENINGS; at++) {
     const { page, close } = await visit(browser)
     await page.goto(`/topics/${LARGE.topic}/messages?from=earliest`)
     const link = page.locator('tbody[data-rows] a').first()
     await link.waitFor()
-    const fromMs = await page.evaluate<number>('performance.now()')
-    const opened = page.evaluate<number>('bench.opened()')
-    await link.click()
-    openings.push(await opened)
-    await pause(LOOK_MS)
-    tasks.push(await page.evaluate<number>(`bench.longestTaskMs(${fromMs})`))
-    harness.say(`open after ${openings.at(-1)!.toFixed(0)} ms, longest task ${tasks.at(-1)!.toFixed(0)} ms`)
+    const task = await tasksOf(browser, page, async () => {
+      const opened = page.evaluate<number>('bench.opened()')
+      await link.click()
+      openings.push(await opened)
+      await pause(LOOK_MS)
+    })
+    tasks.push(task)
+    harness.say(`open after ${openings.at(-1)!.toFixed(0)} ms, ${taskText(task)}`)
     await close()
   }
   return [
     { what: 'a record of 5 MB is open', value: median(openings), unit: 'ms', ceiling: LARGE.openMs, samples: openings },
-    {
-      what: 'longest task while it opens',
-      value: median(tasks),
-      unit: 'ms',
-      ceiling: LARGE.longestTaskMs,
-      samples: tasks,
-      notes: `longest of all ${Math.max(...tasks).toFixed(0)} ms`,
-    },
+    taskFinding('longest task while it opens', tasks, LARGE.longestTaskMs),
   ]
 }
 
@@ -83,25 +78,36 @@ async function measureTail({ broker, visit }: World, browser: Browser, harness: 
   await page.getByRole('status').filter({ hasText: 'Live' }).waitFor()
   const stop = await keepProducing(broker.port, [request], TAIL.rate / RECORDS_A_BATCH)
   await page.locator('tbody[data-rows] tr').first().waitFor()
-  const fromMs = await page.evaluate<number>('performance.now()')
   const rows: number[] = []
   const heaps: number[] = []
-  for (let at = 0; at < (TAIL.seconds * 1000) / LOOK_EVERY_MS; at++) {
-    await pause(LOOK_EVERY_MS)
-    rows.push(await page.locator('tbody[data-rows] tr').count())
-    const { metrics } = await devtools.send('Performance.getMetrics')
-    heaps.push(metrics.find(({ name }) => name === 'JSHeapUsedSize')!.value / 1e6)
-  }
-  const task = await page.evaluate<number>(`bench.longestTaskMs(${fromMs})`)
+  const task = await tasksOf(browser, page, async () => {
+    for (let at = 0; at < (TAIL.seconds * 1000) / LOOK_EVERY_MS; at++) {
+      await pause(LOOK_EVERY_MS)
+      rows.push(await page.locator('tbody[data-rows] tr').count())
+      const { metrics } = await devtools.send('Performance.getMetrics')
+      heaps.push(metrics.find(({ name }) => name === 'JSHeapUsedSize')!.value / 1e6)
+    }
+  })
   const status = await page.getByRole('status').filter({ hasText: 'record' }).first().textContent()
   await stop()
   await close()
   const [most, heap] = [Math.max(...rows), Math.max(...heaps)]
-  harness.say(`${most} rows, longest task ${task.toFixed(0)} ms, heap ${heap.toFixed(0)} MB: ${status}`)
+  harness.say(`${most} rows, ${taskText(task)}, heap ${heap.toFixed(0)} MB: ${status}`)
   const of = `a live tail of ${TAIL.rate} records a second for ${TAIL.seconds} s`
   return [
     { what: `rows of ${of}`, value: most, unit: '', floor: 1, ceiling: TAIL.rows, notes: `the page says: ${status}` },
-    { what: `longest task of ${of}`, value: task, unit: 'ms', ceiling: TAIL.longestTaskMs },
+    taskFinding(`longest task of ${of}`, [task], TAIL.longestTaskMs),
     { what: `largest heap of ${of}`, value: heap, unit: 'MB', ceiling: TAIL.heapMB, samples: heaps },
   ]
+}
+
+function taskText({ longestMs, longestRanMs }: Tasks): string {
+  return `longest task ${longestMs.toFixed(0)} ms, on a processor ${longestRanMs.toFixed(0)} ms`
+}
+
+/** The judged time is the one that a user waits. The other one says whether the page or the machine needs it. */
+function taskFinding(what: string, tasks: readonly Tasks[], ceiling: number): Finding {
+  const samples = tasks.map(({ longestMs }) => longestMs)
+  const ran = median(tasks.map(({ longestRanMs }) => longestRanMs))
+  return { what, value: median(samples), unit: 'ms', ceiling, samples, notes: `on a processor ${ran.toFixed(0)} ms` }
 }

@@ -1,5 +1,5 @@
-// A broker process with as many topics and groups as the console must stay fast with. Some of the topics get records all
-// the time. Its console has one more file than the shipped one: a bare page, which is what the console is compared with.
+// A broker process with as many topics and groups as the console must stay fast with. Some of the topics get records
+// all the time. Its console has one more file than the shipped one: a bare page, which the console is compared with.
 
 import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { connect } from 'node:net'

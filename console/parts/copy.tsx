@@ -74,7 +74,19 @@ export function Command({ text, label }: { readonly text: string; readonly label
       <div className="flex items-start gap-1 rounded-control border border-line bg-raised">
         {/* A long line wraps: a command whose end cannot be seen is not read before it is run. */}
         <section className="min-w-0 grow" aria-label={label ?? 'Command'}>
-          <pre className="p-2 font-mono text-dense whitespace-pre-wrap">{text}</pre>
+          <pre className="p-2 font-mono text-dense whitespace-pre-wrap">
+            {text.split(/(\s+)/).map((word, at) =>
+              // A browser would break a line behind a hyphen, and then `--` and `url` look like two arguments.
+              word.includes('-') ? (
+                // biome-ignore lint/suspicious/noArrayIndexKey: the words of a text never move
+                <span key={at} className="inline-block max-w-full">
+                  {word}
+                </span>
+              ) : (
+                word
+              ),
+            )}
+          </pre>
         </section>
         <CopyButton value={text} of={label === undefined ? 'command' : `command: ${label}`} />
       </div>

@@ -43,7 +43,7 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
       }}
       className={`max-h-full w-full rounded-card border border-line bg-surface p-0 shadow-raised max-sm:m-0 max-sm:h-full max-sm:max-w-full ${isWide ? 'max-w-wide' : 'max-w-dialog'}`}
     >
-      <div className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-line bg-surface px-4 py-3">
+      <div className="sticky top-0 z-10 flex min-h-15 items-center justify-between gap-4 border-b border-line bg-surface px-4 py-3">
         <h2 id={heading} className="text-section font-semibold">
           {title}
         </h2>

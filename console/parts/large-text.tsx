@@ -4,7 +4,7 @@
 
 import { history, historyKeymap, standardKeymap } from '@codemirror/commands'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
-import { EditorState, type Extension, RangeSetBuilder } from '@codemirror/state'
+import { EditorState, type Extension, RangeSetBuilder, Transaction } from '@codemirror/state'
 import {
   Decoration,
   type DecorationSet,
@@ -52,12 +52,21 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
       isEditable ? history() : EditorState.readOnly.of(true),
       EditorView.updateListener.of(update => {
         if (!update.docChanged || hear.current === undefined) return
-        known.current = update.state.doc.toString()
-        hear.current(known.current)
+        const changed = update.state.doc.toString()
+        if (changed === known.current) return
+        known.current = changed
+        hear.current(changed)
       }),
     ]
-    const view = new EditorView({ state: EditorState.create({ doc: text, extensions }), parent: root, root })
+    const view = new EditorView({ state: EditorState.create({ extensions }), parent: root, root })
+    // The editor measures itself while it is empty. With a line of megabytes it would first draw all of it.
+    view.coordsAtPos(0)
     known.current = text
+    view.dispatch({
+      changes: { from: 0, insert: text },
+      selection: { anchor: 0 },
+      annotations: Transaction.addToHistory.of(false),
+    })
     shown.current = view
     return () => view.destroy()
   }, [label, isJson, isEditable])

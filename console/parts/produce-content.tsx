@@ -43,17 +43,17 @@ export function ContentField({ label, kinds, content, rows, hint, error, onChang
               </button>
             ))}
           </div>
-          {kind === 'null' ? (
-            <input {...attributes} disabled value="" placeholder="null" className={CONTROL} readOnly />
-          ) : isLong ? (
+          {kind !== 'null' && isLong ? (
             <TextEditor text={typed} label={label} onChange={text => onChange({ kind, typed: text })} />
           ) : (
             <textarea
               {...attributes}
               rows={rows}
-              value={typed}
+              value={kind === 'null' ? '' : typed}
+              placeholder={kind === 'null' ? 'null' : undefined}
               spellCheck={false}
-              onChange={event => onChange({ kind, typed: event.target.value })}
+              // Who types means a text.
+              onChange={event => onChange({ kind: kind === 'null' ? 'text' : kind, typed: event.target.value })}
               className={`${CONTROL} py-2 font-mono text-dense`}
             />
           )}

@@ -14,11 +14,13 @@ interface HeaderFieldProps {
   /** True for a header of the record that is produced again: a tick leaves it out. */
   readonly isOriginal: boolean
   readonly error: string | undefined
+  /** True for a header that the user just added: its name takes the focus. */
+  readonly isNew: boolean
   readonly onChange: (header: HeaderDraft) => void
   readonly onRemove: () => void
 }
 
-export function HeaderField({ number, header, isOriginal, error, onChange, onRemove }: HeaderFieldProps) {
+export function HeaderField({ number, header, isOriginal, isNew, error, onChange, onRemove }: HeaderFieldProps) {
   const { key, value, isSent } = header
   const errorId = useId()
   const described = error === undefined ? {} : { 'aria-invalid': true, 'aria-describedby': errorId }
@@ -38,6 +40,8 @@ export function HeaderField({ number, header, isOriginal, error, onChange, onRem
           <input
             aria-label={`Name of header ${number}`}
             placeholder="Name"
+            // biome-ignore lint/a11y/noAutofocus: the user just asked for this field
+            autoFocus={isNew}
             value={key}
             disabled={!isSent}
             onChange={event => onChange({ ...header, key: event.target.value })}

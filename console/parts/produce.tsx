@@ -151,6 +151,7 @@ function Headers({ draft: { headers }, errors, onChange }: HeadersProps) {
             number={at + 1}
             header={header}
             isOriginal={header.id < first}
+            isNew={header.id >= first}
             error={errors.get(header.id)}
             onChange={changed => onChange(headers.map(each => (each.id === changed.id ? changed : each)))}
             onRemove={() => onChange(headers.filter(({ id }) => id !== header.id))}

@@ -68,6 +68,8 @@ test('values are written with the largest unit that loses nothing', () => {
   assert.equal(showDuration('0'), '0 ms')
   assert.equal(showSize('1073741824'), '1 GiB')
   assert.equal(showSize('1048588'), '1048588 B')
+  assert.equal(showSize('2000000000'), '2 GB')
+  assert.equal(showSize('2048'), '2 KiB')
   assert.equal(showSize('producer'), 'producer')
 })
 

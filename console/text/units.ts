@@ -43,12 +43,15 @@ const SIZES: Units = {
   ],
 }
 
-/** These are read and never written. */
+/** These are written where they make the number smaller: 1953125 KiB is `2 GB`. */
 const DECIMAL_SIZES: readonly Unit[] = ['PB', 'TB', 'GB', 'MB', 'kB'].map((name, at) => ({
   name,
   also: [],
   factor: KILO ** BigInt(5 - at),
 }))
+
+/** The largest first. */
+const SIZES_BY_FACTOR = [...SIZES.units, ...DECIMAL_SIZES].sort((one, other) => (one.factor < other.factor ? 1 : -1))
 
 /** Kafka's value for no limit. */
 const NO_LIMIT_VALUE = '-1'
@@ -72,9 +75,9 @@ export function readSize(text: string): Read {
   return read(text, SIZES, [...SIZES.units, ...DECIMAL_SIZES])
 }
 
-/** Writes bytes with the largest unit that leaves an integer: `1073741824` is `1 GiB`, `-1` is `no limit`. */
+/** Writes bytes with the unit that leaves the smallest integer: `1073741824` is `1 GiB`, `-1` is `no limit`. */
 export function showSize(value: string): string {
-  return show(value, SIZES.units)
+  return show(value, SIZES_BY_FACTOR)
 }
 
 function read(text: string, { base, example }: Units, units: readonly Unit[]): Read {

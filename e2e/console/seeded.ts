@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import { joinGroup } from '../../src/protocol/messages/join-group.ts'
 import { offsetCommit } from '../../src/protocol/messages/offset-commit.ts'
-import { produce } from '../../src/protocol/messages/produce.ts'
 import { syncGroup } from '../../src/protocol/messages/sync-group.ts'
 import { encodeBatch, type NewRecord } from '../../src/protocol/records.ts'
 import { assigning, subscribing } from '../../testing/sim/groups.ts'
 import type { Wire } from '../../testing/wire.ts'
+import { appendBatch } from './records.ts'
 import { must, type World } from './world.ts'
 
 /** The names of what is there. */
@@ -57,9 +57,7 @@ export const ODD: readonly NewRecord[] = [
 export async function produceAs(wire: Wire, name: string, index: number, records: readonly NewRecord[]) {
   const timestamp = Date.now() - 60_000
   const batch = encodeBatch(records.map((record, at) => ({ timestamp: timestamp + at, ...record })))
-  const topicData = [{ name, partitionData: [{ index, records: batch }] }]
-  const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 30_000, topicData })
-  assert.equal(responses[0]!.partitionResponses[0]!.errorCode, 0, `producing to ${name}`)
+  await appendBatch(wire, name, index, batch)
 }
 
 /** Commits the offset of partition 0 for a group without members. */

@@ -28,6 +28,8 @@ export interface BuiltConsole {
   readonly stamp: string
   /** Each file by its path, such as `index.html` or `assets/index-1a2b3c4d.js`. */
   readonly files: ReadonlyMap<string, ConsoleFile>
+  /** The scripts that a page needs beside those that index.html names, by the path of the page in src/api/pages.ts. */
+  readonly scripts: ReadonlyMap<string, readonly string[]>
 }
 
 export interface ConsoleFiles {
@@ -35,17 +37,20 @@ export interface ConsoleFiles {
   read(): Promise<BuiltConsole | null>
 }
 
+const pathShape = z.string().regex(/^(index\.html|assets\/[\w.-]+)$/)
+
 const listShape = z.object({
   stamp: z.string().regex(/^[0-9a-f]+$/),
   files: z.array(
     z.object({
-      path: z.string().regex(/^(index\.html|assets\/[\w.-]+)$/),
+      path: pathShape,
       mediaType: z.string(),
       isHashed: z.boolean(),
       encodings: z.array(z.enum(['br', 'gzip'])),
       bytes: z.int(),
     }),
   ),
+  scripts: z.record(z.string(), z.array(pathShape)),
 })
 
 const LOG_EVERY_MS = 60_000
@@ -85,7 +90,7 @@ async function readAll(folder: string): Promise<BuiltConsole | null> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
     throw error
   }
-  const { stamp, files } = listShape.parse(JSON.parse(list))
+  const { stamp, files, scripts } = listShape.parse(JSON.parse(list))
   const read = new Map<string, ConsoleFile>()
   // One after the other: the broker may have few descriptors left.
   for (const { path, mediaType, isHashed, encodings, bytes: size } of files) {
@@ -96,5 +101,5 @@ async function readAll(folder: string): Promise<BuiltConsole | null> {
     read.set(path, { mediaType, isHashed, bytes, encoded })
   }
   if (!read.has('index.html')) throw new Error('files.json names no index.html')
-  return { stamp, files: read }
+  return { stamp, files: read, scripts: new Map(Object.entries(scripts)) }
 }

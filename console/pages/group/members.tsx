@@ -60,7 +60,9 @@ export function Members({ group: { members, state } }: { readonly group: Describ
   )
 }
 
-function Assignment({ member: { assignment }, state }: { readonly member: Member; readonly state: string }) {
+function Assignment({ member, state }: { readonly member: Member; readonly state: string }) {
+  // Some clients also name the topics of which a member reads no partition.
+  const assignment = member.assignment.filter(({ partitions }) => partitions.length > 0)
   if (assignment.length === 0)
     return (
       <span className="text-muted">

@@ -135,6 +135,8 @@ function columnsOf(group: DescribedGroup): readonly Column<Position>[] {
     {
       id: 'lag',
       head: 'Lag',
+      // Elsewhere the lag counts from the committed offset.
+      unit: 'not delivered',
       isNumber: true,
       cell: ({ lag }) => <Count of={lag} why="The position or the end of the partition is not known." />,
     },

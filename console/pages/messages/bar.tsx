@@ -8,7 +8,7 @@ import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { CONTROL, Field, SelectField, TextField } from '../../parts/field.tsx'
 import { useDraft } from './draft.ts'
-import { countFilters, type MessageSearch, MISSING, type ReadingOrder } from './selection.ts'
+import { countFilters, type MessageSearch, MISSING, ownKeyDecoding, type ReadingOrder } from './selection.ts'
 import { type FilterProps, Start } from './start.tsx'
 
 const DECODING_LABELS: Readonly<Record<Decoding, string>> = {
@@ -89,8 +89,9 @@ function SearchText({ value, onChange }: { readonly value: string; readonly onCh
 }
 
 function Filters(props: FilterProps) {
-  const { search, order, partitions, missing, onChange } = props
+  const { search, order, partitions, onChange } = props
   const isLive = search.live
+  const isMerged = search.partition === null && partitions !== 1
   const noteId = useId()
   return (
     <div className="flex flex-wrap items-start gap-x-4">
@@ -102,7 +103,6 @@ function Filters(props: FilterProps) {
             ['', 'All'],
             ...partitionsOf(partitions, search.partition).map(each => [String(each), String(each)] as const),
           ]}
-          error={missing === 'partition' ? MISSING.partition : undefined}
           onChange={text => onChange({ partition: text === '' ? null : Number(text) })}
         />
       </div>
@@ -113,7 +113,7 @@ function Filters(props: FilterProps) {
             {attributes => (
               <select
                 {...attributes}
-                aria-describedby={noteId}
+                aria-describedby={isMerged ? noteId : undefined}
                 value={order}
                 onChange={event => onChange({ order: event.target.value as ReadingOrder })}
                 className={CONTROL}
@@ -128,7 +128,7 @@ function Filters(props: FilterProps) {
           </Field>
         </div>
       )}
-      {!isLive && (
+      {!isLive && isMerged && (
         <p id={noteId} className="mb-3 basis-full max-sm:-mt-2 sm:order-last text-dense text-muted">
           {ORDER_NOTE}
         </p>
@@ -148,6 +148,7 @@ function Filters(props: FilterProps) {
 }
 
 function Decodings({ search, registry, onChange }: FilterProps) {
+  const own = ownKeyDecoding(search.decode)
   const because = registry !== undefined && registry.state !== 'on' ? (registry.because ?? undefined) : undefined
   return (
     <>
@@ -163,8 +164,11 @@ function Decodings({ search, registry, onChange }: FilterProps) {
       <div className="w-40 max-sm:w-full">
         <SelectField
           label="Decode key as"
-          value={search.keyDecode}
-          options={[['', 'The same'], ...Object.entries(DECODING_LABELS)]}
+          value={search.keyDecode === own ? '' : search.keyDecode}
+          options={[
+            ['', own === search.decode ? 'The same' : DECODING_LABELS[own]],
+            ...Object.entries(DECODING_LABELS).filter(([word]) => word !== own),
+          ]}
           hint={search.keyDecode === 'registry' ? because : undefined}
           onChange={text => onChange({ keyDecode: text as MessageSearch['keyDecode'] })}
         />

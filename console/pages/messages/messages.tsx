@@ -23,6 +23,9 @@ import { StatusLine } from './status-line.tsx'
 /** The width of the open record (record.tsx), without the margin of the page. */
 const BESIDE_RECORD = 'calc(40vw - max(0px, (100vw - var(--container-page)) / 2))'
 
+/** The filters that are chosen, not typed. */
+const STEPS = ['partition', 'from', 'order', 'limit', 'decode', 'keyDecode', 'live'] as const
+
 export function Messages() {
   const { params, search: address, set } = useHere('messages')
   const { topic } = params
@@ -51,7 +54,9 @@ export function Messages() {
   const change = (values: Partial<MessageSearch>) => {
     if (values.order !== undefined) setOrders({ ...orders, [topic]: values.order as typeof order })
     const isOfRecord = Object.keys(values).every(name => name === 'at' || name === 'view' || name === 'pin')
-    set(isOfRecord ? values : { cursor: '', ...values })
+    // A typed text follows each key; a choice is a step that Back takes back.
+    const isStep = STEPS.some(name => values[name] !== undefined && values[name] !== search[name])
+    set(isOfRecord ? values : { cursor: '', ...values }, { isStep })
   }
   const goToPage = (cursor: string) => {
     previous.note(search.cursor, cursor)

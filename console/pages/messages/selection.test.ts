@@ -21,8 +21,10 @@ test('an address without parameters asks for the first 50 records of all partiti
   assert.deepEqual({ cursor, contains, begin }, { cursor: '', contains: '', begin: {} })
 })
 
-test('the key is decoded as the value, unless the address says otherwise', () => {
-  assert.equal(queryOf({ decode: 'json' }).keyDecode, 'json')
+test('the key is decoded as the value, beside JSON as text, unless the address says otherwise', () => {
+  assert.equal(queryOf({ decode: 'raw' }).keyDecode, 'raw')
+  assert.equal(queryOf({ decode: 'json' }).keyDecode, 'utf8')
+  assert.equal(queryOf({ decode: 'json', keyDecode: 'json' }).keyDecode, 'json')
   assert.equal(queryOf({ decode: 'json', keyDecode: 'raw' }).keyDecode, 'raw')
 })
 

@@ -2,7 +2,7 @@
 // before the broker can be asked. The address holds every filter, so that a copied one shows the same records.
 
 import { PAGE_SIZES, type SearchOf, writeSearch } from '../../../src/api/pages.ts'
-import type { FILE_FORMATS, READING_ORDERS } from '../../../src/api/words.ts'
+import type { Decoding, FILE_FORMATS, READING_ORDERS } from '../../../src/api/words.ts'
 import { addressOf } from '../../api/client.ts'
 import type { Asked } from '../../api/contract.ts'
 
@@ -74,9 +74,17 @@ export function requestOf(
   }
 }
 
-/** The key is decoded as the value is, unless the address says otherwise. */
+/**
+ * The key is decoded as the value is, unless the address says otherwise. Beside JSON values it is text: few keys are
+ * JSON, and those that are read the same as text.
+ */
 export function decodingOf({ decode, keyDecode }: MessageSearch) {
-  return { decode, keyDecode: keyDecode === '' ? decode : keyDecode }
+  return { decode, keyDecode: keyDecode === '' ? ownKeyDecoding(decode) : keyDecode }
+}
+
+/** Returns the decoding of the key for an address that names none. */
+export function ownKeyDecoding(decode: Decoding): Decoding {
+  return decode === 'json' ? 'utf8' : decode
 }
 
 /** Returns the address of a file with all records of the query, from its beginning. */

@@ -8,7 +8,7 @@ import { nowMs } from '../../shell/clock.ts'
 import { instant, readInstant } from '../../text/zone.ts'
 import { useDraft } from './draft.ts'
 import { GroupStart } from './group-start.tsx'
-import { type MessageSearch, MISSING, type Missing, type ReadingOrder, startOf } from './selection.ts'
+import { type MessageSearch, type Missing, type ReadingOrder, startOf } from './selection.ts'
 
 /** The state that the filters show and change. */
 export interface FilterProps {
@@ -35,7 +35,7 @@ const PRESETS = [
   ['group', 'A group’s position…'],
 ] as const
 
-export function Start({ topic, search, order, missing, onChange }: FilterProps) {
+export function Start({ topic, search, order, onChange }: FilterProps) {
   const zone = useZone()
   const [isChoosing, setChoosing] = useState(false)
   /** Counts the times that were filled in: a field for typing keeps its own text. */
@@ -69,11 +69,7 @@ export function Start({ topic, search, order, missing, onChange }: FilterProps) 
       </div>
       {start === 'offset' && (
         <div className="w-44 max-sm:w-full">
-          <OffsetField
-            value={search.offset}
-            isMissing={missing === 'offset'}
-            onChange={offset => onChange({ offset })}
-          />
+          <OffsetField value={search.offset} onChange={offset => onChange({ offset })} />
         </div>
       )}
       {start === 'timestamp' && (
@@ -82,7 +78,6 @@ export function Start({ topic, search, order, missing, onChange }: FilterProps) 
             key={`${filled} ${zone}`}
             label="Timestamp"
             value={search.timestamp}
-            error={missing === 'timestamp' ? MISSING.timestamp : undefined}
             onChange={timestamp => onChange({ from: 'timestamp', timestamp })}
           />
         </div>
@@ -105,11 +100,9 @@ const EDGE_LABELS = { earliest: 'Earliest', latest: 'Latest' } as const
 
 function OffsetField({
   value,
-  isMissing,
   onChange,
 }: {
   readonly value: number | null
-  readonly isMissing: boolean
   readonly onChange: (offset: number | null) => void
 }) {
   const [typed, setTyped] = useDraft(value === null ? '' : String(value))
@@ -123,7 +116,7 @@ function OffsetField({
       label="Offset"
       inputMode="numeric"
       value={typed}
-      error={objection ?? (isMissing && typed === '' ? MISSING.offset : undefined)}
+      error={objection}
       onChange={text => {
         setTyped(text)
         const isGood = /^\d{1,16}$/.test(text.trim()) && Number.isSafeInteger(Number(text))

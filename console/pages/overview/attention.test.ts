@@ -10,6 +10,7 @@ const QUIET: Facts = {
   },
   brokers: undefined,
   groups: [],
+  hasMoreGroups: false,
   lags: [],
   store: undefined,
   silent: [],
@@ -86,6 +87,17 @@ test('a group without members is not also said to fall behind', () => {
   assert.deepEqual(found, ['Consumer group billing has no members and is 5 records behind.'])
 })
 
+test('if more groups may have no members than are listed, the number is the least', () => {
+  const listed = [group('a', 0, 9), group('b', 0, 3)]
+  assert.deepEqual(sentences({ groups: listed, hasMoreGroups: true }), [
+    'At least 2 consumer groups have lag and no members, first of all a.',
+  ])
+  const all = [...listed, group('c', 0, 0)]
+  assert.deepEqual(sentences({ groups: all, hasMoreGroups: true }), [
+    '2 consumer groups have lag and no members, first of all a.',
+  ])
+})
+
 test('a group whose lag is unknown in some partitions is named', () => {
   assert.deepEqual(sentences({ lags: [lags('billing', [3], 2)] }), [
     'Consumer group billing has an unknown lag in 2 partitions.',
@@ -127,7 +139,7 @@ test('leaderless partitions, failures, lossy records and backpressure are counte
   ])
   assert.deepEqual(sentences({ failures: 3, lossyRecords: 1, backpressured: 2 }), [
     '1 record was lost or damaged in the last 15 min.',
-    '3 requests failed in the last 15 min, and not because of the client.',
+    '3 failures in the last 15 min: requests that the broker could not serve, or refused sign-ins.',
     '2 connections are held back: the client does not read its answers.',
   ])
 })

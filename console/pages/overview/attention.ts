@@ -27,7 +27,10 @@ export interface Attention {
 export interface Facts {
   readonly health: HealthInFull | undefined
   readonly brokers: z.output<typeof brokerListShape> | undefined
+  /** The groups with the highest lags. */
   readonly groups: GroupList['groups'] | undefined
+  /** True if there are more groups than these. */
+  readonly hasMoreGroups: boolean
   readonly lags: readonly ConsumerLag[] | undefined
   readonly store: z.output<typeof storageShape>['store'] | undefined
   /** The brokers that an answer names as missing. */
@@ -123,8 +126,8 @@ const losses: Part = ({ failures, lossyRecords, within }) => {
     found.push({ id: 'lossy', tone: 'danger', before: text, name: null, after: '', target: { page: 'storage' } })
   }
   if (failures > 0) {
-    const text = `${counted(failures, 'request')} failed ${within}, and not because of the client.`
-    found.push({ id: 'failures', tone: 'danger', before: text, name: null, after: '', target: { page: 'brokers' } })
+    const text = `${counted(failures, 'failure')} ${within}: requests that the broker could not serve, or refused sign-ins.`
+    found.push({ id: 'failures', tone: 'warn', before: text, name: null, after: '', target: { page: 'brokers' } })
   }
   return found
 }
@@ -137,9 +140,11 @@ interface GroupSentence {
   readonly one: string
   /** Behind the number of groups, before the name of the first. */
   readonly many: string
+  /** True if further groups, which are not listed, may be meant too. */
+  readonly isAtLeast?: boolean
 }
 
-const groups: Part = ({ groups: list = [], lags = [] }) => {
+const groups: Part = ({ groups: list = [], hasMoreGroups, lags = [] }) => {
   const behind = (lag: number | null) => `${counted(lag, 'record')} behind`
   const abandoned = list.filter(({ members, lag }) => members === 0 && (lag.totalLag ?? 0) > 0)
   const abandonedIds = new Set(abandoned.map(({ groupId }) => groupId))
@@ -153,6 +158,7 @@ const groups: Part = ({ groups: list = [], lags = [] }) => {
       tone: 'danger',
       one: `has no members and is ${behind(abandoned[0]?.lag.totalLag ?? null)}.`,
       many: 'have lag and no members, first of all',
+      isAtLeast: hasMoreGroups && list.every(({ lag }) => (lag.totalLag ?? 0) > 0),
     }),
     ...aboutGroups(growing, {
       id: 'growing',
@@ -171,7 +177,7 @@ const groups: Part = ({ groups: list = [], lags = [] }) => {
 
 function aboutGroups(
   found: readonly { readonly groupId: string }[],
-  { id, tone, one, many }: GroupSentence,
+  { id, tone, one, many, isAtLeast = false }: GroupSentence,
 ): readonly Attention[] {
   const [first] = found
   if (first === undefined) return []
@@ -187,7 +193,7 @@ function aboutGroups(
         target: { page: 'group', params: { group: name } },
       },
     ]
-  const before = `${found.length} consumer groups ${many} `
+  const before = `${isAtLeast ? 'At least ' : ''}${found.length} consumer groups ${many} `
   return [{ id, tone, before, name, after: '.', target: { page: 'groups' } }]
 }
 

@@ -82,6 +82,7 @@ export function useOverview(range: Range, health: ReturnType<typeof useHealth>) 
     health: health.data,
     brokers: brokers.data,
     groups: groups.data?.groups,
+    hasMoreGroups: (groups.data?.total ?? 0) > LISTED_GROUPS,
     lags: lags.data?.groups,
     store: storage.data?.store,
     silent,

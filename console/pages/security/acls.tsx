@@ -84,7 +84,7 @@ export function Acls() {
           <>
             {enforcement !== undefined && enforcement.state !== 'on' && (
               <p className="mb-3 rounded-control bg-warn-soft p-3 text-warn">
-                {enforcement.because} Until then every Kafka client may do everything, and these rules wait.
+                {enforcement.because} Every Kafka client may do everything: these rules have no effect yet.
               </p>
             )}
             <p className="mb-3 text-muted">

@@ -76,7 +76,7 @@ export function Credentials() {
         note={
           sasl !== undefined && sasl.state !== 'on' ? (
             <p className="mb-3 rounded-control bg-warn-soft p-3 text-warn">
-              {sasl.because} Until then no Kafka client is asked for a credential.
+              {sasl.because} No Kafka client is asked for a credential.
             </p>
           ) : undefined
         }

@@ -19,6 +19,9 @@ import { SaveConfigs } from './save-configs.tsx'
 
 const CHECK_REST_MS = 200
 
+/** The widths of the columns, so that an edit does not move them. */
+const WIDTHS = ['sm:w-2/5', '', 'md:w-32 max-md:hidden', 'md:w-1/5 max-md:hidden']
+
 interface TopicConfigurationProps {
   readonly topic: string
   readonly edits: Edits
@@ -64,11 +67,7 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
                 <thead>
                   <tr className="border-b border-line text-left">
                     {['Config', 'Value', 'Source', 'Default'].map((head, at) => (
-                      <th
-                        key={head}
-                        scope="col"
-                        className={`px-3 py-2 font-medium ${at === 0 ? 'sm:w-2/5' : ''} ${at > 1 ? 'max-md:hidden' : ''}`}
-                      >
+                      <th key={head} scope="col" className={`px-3 py-2 font-medium ${WIDTHS[at]}`}>
                         {head}
                       </th>
                     ))}

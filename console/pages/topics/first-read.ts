@@ -1,5 +1,5 @@
-// What the page Topics asks first. It is not in the page's own file, because the console asks before that is loaded
-// (console/beginning.ts).
+// The first question of the page Topics. It is not in the page's own file, because the console asks before that file is
+// loaded (console/beginning.ts).
 
 import type { SearchOf } from '../../../src/api/pages.ts'
 import { TOPIC_SORTS } from '../../../src/api/words.ts'

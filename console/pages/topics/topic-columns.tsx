@@ -41,7 +41,7 @@ export function topicColumns({ newestMs, why, tier }: Shown): readonly Column<To
       sort: 'name' satisfies Sort,
       isFixed: true,
       cell: ({ name }) => (
-        <div className="sm:min-w-44">
+        <div className="line-clamp-3 sm:min-w-44" title={name}>
           <PageLink page="topic" params={{ topic: name }}>
             {name}
           </PageLink>

@@ -2,6 +2,7 @@
 // row or reads further down, and counts what waits. The broker has no stream any more once the page is left.
 
 import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
 import type { AdminClient } from '../../../testing/admin-client.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { runCommand } from '../../command.ts'
@@ -25,6 +26,12 @@ async function takesTails(url: string, { cookie }: AdminClient, count: number): 
   } finally {
     ended.abort()
   }
+}
+
+/** Makes the page believe that its tab is in front, or is not: a browser without a screen has no other tab. */
+function show(page: Page, state: 'visible' | 'hidden'): Promise<void> {
+  return page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true })
+    document.dispatchEvent(new Event('visibilitychange'))`)
 }
 
 export const liveTail: Journey = {
@@ -76,6 +83,14 @@ export const liveTail: Journey = {
     await top.getByText('while paused').waitFor()
 
     assert.equal(await takesTails(url, admin, TAILS), false, 'the page has one of them')
+    // A page that nobody sees has no stream either; it goes on where it was.
+    await show(page, 'hidden')
+    await eventually('no stream is open', () => takesTails(url, admin, TAILS))
+    await produce('while hidden')
+    await show(page, 'visible')
+    await top.getByText('while hidden').waitFor()
+
+    assert.equal(await takesTails(url, admin, TAILS), false, 'the page has one again')
     await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Topics' }).click()
     await page.getByRole('heading', { name: 'Topics', level: 1 }).waitFor()
     await eventually('no stream is open', () => takesTails(url, admin, TAILS))

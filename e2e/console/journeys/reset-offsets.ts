@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { offsetCommit } from '../../../src/protocol/messages/offset-commit.ts'
 import { runCommand } from '../../command.ts'
 import { visitAs } from '../browser.ts'
 import { append } from '../records.ts'
+import { commitAs } from '../seeded.ts'
 import { must, startWorld } from '../world.ts'
 import type { Journey } from './journey.ts'
 
@@ -82,18 +82,16 @@ export const resetOffsets: Journey = {
     assert.deepEqual(await committed(), before, 'nothing is written yet')
 
     // The group moves while the user types the name.
-    const partitions = [{ partitionIndex: 1, committedOffset: 4, committedMetadata: null }]
-    const topics = [{ name: 'orders', partitions }]
-    await wire.send(offsetCommit, 8, { groupId: GROUP, generationIdOrMemberEpoch: -1, memberId: '', topics })
+    await commitAs(wire, GROUP, 'orders', 4)
     await dialog.getByLabel(`Type ${GROUP} to confirm`).fill(GROUP)
     await button.click()
     const moved = 'Nothing was written: the group has moved in 1 partition since the preview before.'
     await dialog.getByRole('alert').filter({ hasText: moved }).waitFor()
     assert.equal(await dialog.locator('[data-changed]').count(), 1)
-    assert.match(await dialog.locator('tr[data-key=orders-1] [data-changed]').innerText(), /committed was 10/)
-    assert.deepEqual(await committed(), [10, 4])
+    assert.match(await dialog.locator('tr[data-key=orders-0] [data-changed]').innerText(), /committed was 10/)
+    assert.deepEqual(await committed(), [4, 10])
     const preview = await column(page, 'Preview of the reset', 'After')
-    assert.deepEqual(preview, ['0: reads 10 records again', '0: reads 4 records again'])
+    assert.deepEqual(preview, ['0: reads 4 records again', '0: reads 10 records again'])
 
     await dialog.getByRole('button', { name: 'Continue' }).click()
     await dialog.getByLabel(`Type ${GROUP} to confirm`).fill(GROUP)

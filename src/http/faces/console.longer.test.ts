@@ -23,6 +23,8 @@ const FILES = {
   'assets/index-00000000.css': ['text/css; charset=utf-8', 'h1{color:CanvasText}'],
   'assets/icon-00000000.svg': ['image/svg+xml', '<svg xmlns="http://www.w3.org/2000/svg"/>'],
 } as const
+/** The page Topics has two more scripts, and the others have none. */
+const SCRIPTS = { '/topics': ['assets/topics-00000000.js', 'assets/recipes-00000000.js'] }
 const SCRIPT_PATH = '/assets/index-1a2B_-4d.js'
 const PATHS = Object.values(pages).map(({ path }) => path.replaceAll(/:\w+/g, 'x'))
 
@@ -39,7 +41,7 @@ async function writeBuild(folder: string, stamp = STAMP): Promise<void> {
     }
     files.push({ path, mediaType, isHashed: path.startsWith('assets/'), encodings, bytes: text.length })
   }
-  await writeFile(join(folder, 'files.json'), JSON.stringify({ stamp, files }))
+  await writeFile(join(folder, 'files.json'), JSON.stringify({ stamp, files, scripts: SCRIPTS }))
 }
 
 async function start(t: TestContext, { isBuilt = true, ...settings }: Partial<Values> & { isBuilt?: boolean } = {}) {
@@ -64,6 +66,14 @@ test('every page of the table is answered with the console, and a name in the pa
     const { 'content-type': type, 'ketch-console': stamp, 'cache-control': kept } = headers
     assert.deepEqual([type, stamp, kept], ['text/html; charset=utf-8', STAMP, 'no-store'], path)
   }
+})
+
+test('a page names its scripts, so that the browser loads them with the first ones', async t => {
+  const { url } = await start(t)
+  const linkOf = async (path: string) => (await fetch(url + path, { headers: BROWSER })).headers.get('link')
+  const links = '</assets/topics-00000000.js>; rel=modulepreload, </assets/recipes-00000000.js>; rel=modulepreload'
+  assert.equal(await linkOf('/topics'), links)
+  assert.deepEqual([await linkOf('/'), await linkOf('/topics/orders')], [null, null])
 })
 
 test('programs get the links at the root, and the console on the other pages', async t => {

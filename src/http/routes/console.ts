@@ -5,7 +5,7 @@
 
 import { z } from 'zod'
 import { type Page, pages } from '../../api/pages.ts'
-import type { ConsoleFile } from '../console-files.ts'
+import type { BuiltConsole, ConsoleFile } from '../console-files.ts'
 import { encodingFor } from '../content-encoding.ts'
 import { GUIDES, LINKS, NOT_BUILT, WELCOME, wantsPage } from '../plain-pages.ts'
 import { problem } from '../problems.ts'
@@ -38,7 +38,7 @@ export const homeRoutes = [
     answers: { 200: z.union([welcomeShape, z.string()]) },
     contentType: ['application/json', 'text/html'],
     problems: { 404: 'CONSOLE_DISABLED' },
-    headers: { 200: [STAMP_HEADER] },
+    headers: { 200: [STAMP_HEADER, 'link'] },
     async answer({ headers }, rooms) {
       if (isOff(rooms)) return disabled()
       const built = await rooms.consoleFiles.read()
@@ -48,7 +48,7 @@ export const homeRoutes = [
         return reply(200, { name: 'ketch', links, guides: GUIDES }, { ...stamp, vary: 'accept' })
       }
       if (built === null) return reply(200, WELCOME, { 'content-type': 'text/html; charset=utf-8', vary: 'accept' })
-      return fileReply(built.files.get('index.html')!, headers, { ...stamp, vary: 'accept, accept-encoding' })
+      return pageReply(built, pages.overview, headers, { vary: 'accept, accept-encoding' })
     },
   }),
 ]
@@ -79,7 +79,8 @@ export const consoleRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-function pageRoute({ path, title }: Page): AnyRoute {
+function pageRoute(page: Page): AnyRoute {
+  const { path, title } = page
   return route({
     method: 'GET',
     path,
@@ -90,20 +91,37 @@ function pageRoute({ path, title }: Page): AnyRoute {
     answers: { 200: z.string() },
     contentType: 'text/html',
     problems: { 404: 'CONSOLE_DISABLED', 503: 'CONSOLE_NOT_BUILT' },
-    headers: { 200: [STAMP_HEADER] },
+    headers: { 200: [STAMP_HEADER, 'link'] },
     async answer({ headers }, rooms) {
       if (isOff(rooms)) return disabled()
       const built = await rooms.consoleFiles.read()
       if (built === null) return problem('CONSOLE_NOT_BUILT', NOT_BUILT)
-      return fileReply(built.files.get('index.html')!, headers, { [STAMP_HEADER]: built.stamp })
+      return pageReply(built, page, headers)
     },
+  })
+}
+
+type Headers = HttpRequest<undefined, undefined, undefined>['headers']
+
+/** Answers the console. It names the scripts of the page, so that the browser loads them with the first ones. */
+function pageReply(
+  { stamp, files, scripts }: BuiltConsole,
+  { path }: Page,
+  headers: Headers,
+  more: Reply['headers'] = {},
+): Reply {
+  const links = (scripts.get(path) ?? []).map(each => `</${each}>; rel=modulepreload`)
+  return fileReply(files.get('index.html')!, headers, {
+    [STAMP_HEADER]: stamp,
+    ...(links.length === 0 ? {} : { link: links.join(', ') }),
+    ...more,
   })
 }
 
 /** Answers a file in the smallest encoding that the client takes. Only a file with its hash in its name may be kept. */
 function fileReply(
   { mediaType, isHashed, bytes, encoded }: ConsoleFile,
-  headers: HttpRequest<undefined, undefined, undefined>['headers'],
+  headers: Headers,
   more: Reply['headers'] = {},
 ): Reply {
   const encoding = encodingFor(String(headers['accept-encoding'] ?? ''), [...encoded.keys()])
