@@ -24,8 +24,9 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
     const opener = document.activeElement
     const element = dialog.current!
     element.showModal()
-    // The browser chooses the button that closes. A field comes first, if it is in the window without scrolling.
-    const field = element.querySelector<HTMLElement>(FIELDS)
+    // The browser chooses the button that closes. A field comes first, if it is in the window without scrolling: the
+    // one that a form marks with data-first, or the first one.
+    const field = element.querySelector<HTMLElement>('[data-first]') ?? element.querySelector<HTMLElement>(FIELDS)
     if (field !== null && field.getBoundingClientRect().bottom <= innerHeight) field.focus()
     return () => {
       element.close()
@@ -40,6 +41,12 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
         // The component decides what is open, not the browser.
         event.preventDefault()
         if (isDismissable) onClose()
+      }}
+      onClose={() => {
+        // For a second Escape, browsers close the dialog whatever the component decides.
+        if (dialog.current?.open !== false) return
+        if (isDismissable) onClose()
+        else dialog.current.showModal()
       }}
       className={`max-h-full w-full rounded-card border border-line bg-surface p-0 shadow-raised max-sm:m-0 max-sm:h-full max-sm:max-w-full ${isWide ? 'max-w-wide' : 'max-w-dialog'}`}
     >
