@@ -24,8 +24,9 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
     const opener = document.activeElement
     const element = dialog.current!
     element.showModal()
-    // The browser chooses the button that closes. A field comes first, if it is in the window without scrolling.
-    const field = element.querySelector<HTMLElement>(FIELDS)
+    // The browser chooses the button that closes. A field comes first, if it is in the window without scrolling: the
+    // one that a form marks with data-first, or the first one.
+    const field = element.querySelector<HTMLElement>('[data-first]') ?? element.querySelector<HTMLElement>(FIELDS)
     if (field !== null && field.getBoundingClientRect().bottom <= innerHeight) field.focus()
     return () => {
       element.close()

@@ -37,7 +37,7 @@ function isTable(value: unknown, isMember: (member: unknown) => boolean): boolea
   return typeof value === 'object' && value !== null && Object.values(value).every(isMember)
 }
 
-/** What each choice may be: another version of the console, or another program, may have written something else. */
+/** Checks each choice, because another version of the console, or another program, may have written another value. */
 const CHECKS: { readonly [Name in keyof Preferences]: (value: unknown) => boolean } = {
   theme: value => isWord(value) && ['system', 'light', 'dark'].includes(value),
   zone: value => value === 'local' || (isWord(value) && isZone(value)),

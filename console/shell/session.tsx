@@ -64,7 +64,7 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
   const session = useMemo<Session & { readonly forget: () => void }>(() => {
     const role = status?.role
     const isOpen = status?.securityEnabled === false
-    /** Forgets the user and everything that this user saw. What the user asked for must not run for another one. */
+    /** Forgets the user and everything that this user saw. Requests of this user must not run for another one. */
     function forget() {
       user.current = undefined
       waiting.current?.reject(ownProblem('NOT_REPEATED', UNAUTHORIZED))

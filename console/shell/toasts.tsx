@@ -48,13 +48,17 @@ function subscribe(listener: () => void): () => void {
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts)
   return (
+    // At the left: the buttons of dialogs, of unsaved changes and of the next page are at the right.
     <div
       aria-live="polite"
       role="status"
-      className="fixed inset-x-4 bottom-4 z-30 flex flex-col items-end gap-2 empty:hidden"
+      className="pointer-events-none fixed inset-x-4 bottom-4 z-30 flex flex-col items-start gap-2 empty:hidden"
     >
       {shown.map(({ id, text, link }) => (
-        <div key={id} className="flex items-start gap-3 rounded-card bg-text px-4 py-3 text-surface shadow-raised">
+        <div
+          key={id}
+          className="pointer-events-auto flex items-start gap-3 rounded-card bg-text px-4 py-3 text-surface shadow-raised"
+        >
           <span>
             {text}
             {link !== null && (

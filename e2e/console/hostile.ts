@@ -31,7 +31,7 @@ export const HOSTILE = [
 
 const LONG = 5_000_000
 
-/** Records of one line that is long: JSON of nothing but brackets, of many small values, and of one text without end. */
+/** Records of one long line: JSON of nothing but brackets, of many small values, and of one text without end. */
 export const LONG_LINES = [
   '['.repeat(LONG),
   `[${'1,'.repeat(LONG / 2)}`,

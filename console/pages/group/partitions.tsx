@@ -136,7 +136,7 @@ function columnsOf(group: DescribedGroup): readonly Column<Position>[] {
       id: 'lag',
       head: 'Lag',
       // Elsewhere the lag counts from the committed offset.
-      unit: 'not delivered',
+      unit: 'to deliver',
       isNumber: true,
       cell: ({ lag }) => <Count of={lag} why="The position or the end of the partition is not known." />,
     },

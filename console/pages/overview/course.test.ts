@@ -65,7 +65,7 @@ test('a short history says when it starts, and why', () => {
   const keeping = { intervalMs: INTERVAL, retentionMs: 3_600_000 }
   const course = courseOf({ samples: steps(8), intervalMs: INTERVAL }, '15m')
   const said = (startedAtMs: number | null, given = keeping) => shortHistory(course, given, startedAtMs, 'UTC')
-  assert.equal(said(NOON - 120_000), 'History starts at 11:58: this broker restarted.')
+  assert.equal(said(NOON - 120_000), 'History starts at 11:58, when this broker started.')
   assert.equal(said(NOON - 86_400_000), 'History starts at 11:58.')
   assert.equal(said(null), 'History starts at 11:58.')
   assert.equal(

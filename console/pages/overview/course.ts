@@ -88,6 +88,6 @@ export function shortHistory(
   const start = `History starts at ${timeOfDay(startsAtMs, zone).slice(0, 5)}`
   if (latest.timestamp - startsAtMs >= retentionMs - intervalMs)
     return `${start}: the broker keeps ${duration(retentionMs)}.`
-  const isRestart = brokerStartedAtMs !== null && brokerStartedAtMs >= startsAtMs - MINUTE_MS
-  return isRestart ? `${start}: this broker restarted.` : `${start}.`
+  const isStart = brokerStartedAtMs !== null && brokerStartedAtMs >= startsAtMs - MINUTE_MS
+  return isStart ? `${start}, when this broker started.` : `${start}.`
 }

@@ -21,8 +21,8 @@ const TOPIC_COLUMNS: readonly Column<TopicRow>[] = [
     id: 'name',
     head: 'Topic',
     cell: ({ name }) => (
-      <PageLink page="topic" params={{ topic: name }}>
-        {name}
+      <PageLink page="topic" params={{ topic: name }} title={name}>
+        <span className="line-clamp-3">{name}</span>
       </PageLink>
     ),
   },
@@ -55,8 +55,10 @@ const GROUP_COLUMNS: readonly Column<ListedGroup>[] = [
     id: 'group',
     head: 'Consumer group',
     cell: ({ groupId }) => (
-      <PageLink page="group" params={{ group: groupId }}>
-        <VisibleText text={groupId} />
+      <PageLink page="group" params={{ group: groupId }} title={groupId}>
+        <span className="line-clamp-3">
+          <VisibleText text={groupId} />
+        </span>
       </PageLink>
     ),
   },

@@ -10,6 +10,7 @@ import { NewPassword } from '../../parts/new-password.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { Empty } from '../../parts/states.tsx'
+import { useGo } from '../../shell/address.tsx'
 import { useSession } from '../../shell/session.tsx'
 import { toast } from '../../shell/toasts.tsx'
 
@@ -34,7 +35,7 @@ export function Password() {
       <PageHead title="Change password">
         {mustChangePassword
           ? 'This user still has the password that Ketch ships. From another machine nothing else is possible before it is changed.'
-          : `The password of ${username}.`}
+          : why === null && `The password of ${username}.`}
       </PageHead>
       {why === null ? (
         <ChangeForm username={username} />
@@ -54,6 +55,7 @@ export function Password() {
 
 function ChangeForm({ username }: { readonly username: string }) {
   const { leave } = useSession()
+  const go = useGo()
   const [currentPassword, setCurrent] = useState('')
   const [password, setPassword] = useState('')
   const [isRepeated, setRepeated] = useState(false)
@@ -65,6 +67,8 @@ function ChangeForm({ username }: { readonly username: string }) {
       await ask('change user', { params: { username }, body: { password, currentPassword } })
       toast('The password is changed. Sign in with the new one.')
       await leave()
+      // The sign-in leads to the overview, not back to this form.
+      go({ page: 'signIn' }, { replace: true })
     } catch (error) {
       setProblem(asProblem(error))
       setBusy(false)

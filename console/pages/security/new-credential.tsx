@@ -12,6 +12,7 @@ import { Dialog, DialogActions } from '../../parts/dialog.tsx'
 import { SelectField, SwitchField, TextField } from '../../parts/field.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { waysOf } from '../../shell/listeners.ts'
 import { javaProperties, librdkafkaProperties } from '../../text/client-properties.ts'
 
 /** 24 bytes are 192 bits, written with 32 characters that every configuration file takes. */
@@ -164,7 +165,7 @@ function CredentialShown({ made, onClose }: { readonly made: Made; readonly onCl
   const hasSasl = listener?.security.startsWith('SASL_') === true
   const fallback = mechanism === 'PLAIN' ? 'SASL_SSL' : 'SASL_PLAINTEXT'
   const access = {
-    bootstrap: listener === undefined ? 'localhost:9092' : `${listener.host}:${listener.port}`,
+    bootstrap: waysOf(listeners).find(({ name }) => name === listener?.name)?.access.bootstrap ?? 'localhost:9092',
     security: hasSasl ? listener.security : (fallback as 'SASL_SSL' | 'SASL_PLAINTEXT'),
     mechanism,
     username,

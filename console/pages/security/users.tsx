@@ -50,7 +50,7 @@ export function Users() {
         </span>
       ),
     },
-    { id: 'role', head: 'Role', sort: 'role', cell: ({ role }) => role },
+    { id: 'role', head: 'Role', sort: 'role', cell: ({ role }) => <span className="whitespace-nowrap">{role}</span> },
     {
       id: 'created',
       head: 'Created',

@@ -1,7 +1,7 @@
 // The form with name and password, for the sign-in page and for the sign-in over a page. Too many attempts lock a name
 // out: the form then counts the seconds down.
 
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { ask, pause } from '../../api/client.ts'
 import { asProblem, type Problem } from '../../api/problem.ts'
 import { Button } from '../../parts/button.tsx'
@@ -21,6 +21,7 @@ export function SignInForm({ username: given = '', onSignedIn }: SignInFormProps
   const [problem, setProblem] = useState<Problem | null>(null)
   const [isBusy, setBusy] = useState(false)
   const [untilMs, setUntilMs] = useState(0)
+  const form = useRef<HTMLFormElement>(null)
   const seconds = useCountdown(untilMs)
 
   const submit = async () => {
@@ -33,6 +34,7 @@ export function SignInForm({ username: given = '', onSignedIn }: SignInFormProps
       const found = asProblem(error)
       setProblem(found)
       setPassword('')
+      form.current?.querySelector<HTMLInputElement>('input[type=password]')?.focus()
       if (found.code === 'TOO_MANY_REQUESTS') setUntilMs(nowMs() + (found.retryAfterMs ?? 0))
     }
     setBusy(false)
@@ -40,6 +42,7 @@ export function SignInForm({ username: given = '', onSignedIn }: SignInFormProps
   const isLockedOut = seconds > 0
   return (
     <form
+      ref={form}
       onSubmit={event => {
         event.preventDefault()
         if (!isLockedOut) void submit()
@@ -51,6 +54,7 @@ export function SignInForm({ username: given = '', onSignedIn }: SignInFormProps
         value={username}
         onChange={setUsername}
         autoComplete="username"
+        autoFocus={given === ''}
         autoCapitalize="none"
         spellCheck={false}
         required
@@ -62,6 +66,7 @@ export function SignInForm({ username: given = '', onSignedIn }: SignInFormProps
         value={password}
         onChange={setPassword}
         autoComplete="current-password"
+        data-first={given === '' ? undefined : ''}
         required
       />
       {problem !== null && <Refused problem={problem} isLockedOut={isLockedOut} />}
