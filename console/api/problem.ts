@@ -4,7 +4,7 @@
 import type { ProblemBody } from '../../src/api/problem.ts'
 
 /** Codes of the console itself, beside those of src/http/problems.ts. */
-type OwnCode = 'UNREACHABLE' | 'NO_ANSWER' | 'NOT_UNDERSTOOD'
+type OwnCode = 'UNREACHABLE' | 'NO_ANSWER' | 'NOT_UNDERSTOOD' | 'NOT_REPEATED'
 
 export class Problem extends Error {
   override readonly name = 'Problem'
@@ -49,6 +49,7 @@ export function sentenceOf(objection: string): string {
 const SENTENCES: Readonly<Record<OwnCode, string>> = {
   UNREACHABLE: 'The broker cannot be reached. Check that it runs and that this address leads to it.',
   NO_ANSWER: 'The broker accepted the request but does not answer.',
+  NOT_REPEATED: 'The session ended before the broker took the request. It did not run.',
   NOT_UNDERSTOOD: 'The answer did not come from a Ketch broker. A proxy in between may have answered.',
 }
 

@@ -4,6 +4,7 @@
 import { ArrowDown, ArrowUp, Columns3 } from 'lucide-react'
 import { type KeyboardEvent, memo, type ReactNode, type RefObject, useMemo, useRef, useState } from 'react'
 import { usePreference } from '../shell/preferences.ts'
+import { count } from '../text/format.ts'
 import { Button } from './button.tsx'
 
 export interface Column<Row> {
@@ -290,7 +291,7 @@ export function Pager({ total, offset, limit, onPage, of }: PagerProps) {
   return (
     <nav aria-label={`Pages of ${of}`} className="mt-3 flex flex-wrap items-center justify-end gap-3">
       <span className="text-muted tabular-nums">
-        {offset + 1}–{last} of {total.toLocaleString('en')} {of}
+        {count(offset + 1)}–{count(last)} of {count(total)} {of}
       </span>
       <Button isSmall disabled={offset === 0} onClick={() => onPage(Math.max(0, offset - limit))}>
         Previous

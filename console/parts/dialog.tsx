@@ -42,6 +42,12 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
         event.preventDefault()
         if (isDismissable) onClose()
       }}
+      onClose={() => {
+        // For a second Escape, browsers close the dialog whatever the component decides.
+        if (dialog.current?.open !== false) return
+        if (isDismissable) onClose()
+        else dialog.current.showModal()
+      }}
       className={`max-h-full w-full rounded-card border border-line bg-surface p-0 shadow-raised max-sm:m-0 max-sm:h-full max-sm:max-w-full ${isWide ? 'max-w-wide' : 'max-w-dialog'}`}
     >
       <div className="sticky top-0 z-10 flex min-h-15 items-center justify-between gap-4 border-b border-line bg-surface px-4 py-3">

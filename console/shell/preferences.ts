@@ -2,6 +2,7 @@
 // A choice in one tab holds in the others at once.
 
 import { useSyncExternalStore } from 'react'
+import { isZone } from '../text/zone.ts'
 
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark'
@@ -29,17 +30,39 @@ const DEFAULTS: Preferences = {
 const TRANSIENT: ReadonlySet<string> = new Set<keyof Preferences>(['isPaused'])
 const PLACE = 'ketch-console'
 
+const isWord = (value: unknown): value is string => typeof value === 'string'
+const isSwitch = (value: unknown) => typeof value === 'boolean'
+
+function isTable(value: unknown, isMember: (member: unknown) => boolean): boolean {
+  return typeof value === 'object' && value !== null && Object.values(value).every(isMember)
+}
+
+/** Checks each choice, because another version of the console, or another program, may have written another value. */
+const CHECKS: { readonly [Name in keyof Preferences]: (value: unknown) => boolean } = {
+  theme: value => isWord(value) && ['system', 'light', 'dark'].includes(value),
+  zone: value => value === 'local' || (isWord(value) && isZone(value)),
+  isPaused: isSwitch,
+  hasShortcuts: isSwitch,
+  hiddenColumns: value => isTable(value, each => Array.isArray(each) && each.every(isWord)),
+  orders: value => isTable(value, each => each === 'oldest' || each === 'newest'),
+}
+
 let current: Preferences = { ...DEFAULTS, ...stored() }
 const listeners = new Set<() => void>()
 
 function stored(): Partial<Preferences> {
+  let found: unknown
   try {
-    const found: unknown = JSON.parse(localStorage.getItem(PLACE) ?? '{}')
-    return typeof found === 'object' && found !== null ? found : {}
+    found = JSON.parse(localStorage.getItem(PLACE) ?? '{}')
   } catch {
     // The browser keeps nothing, or something else wrote there.
     return {}
   }
+  if (typeof found !== 'object' || found === null) return {}
+  const good = Object.entries(found).filter(
+    ([name, value]) => Object.hasOwn(CHECKS, name) && CHECKS[name as keyof Preferences](value),
+  )
+  return Object.fromEntries(good)
 }
 
 function tell(): void {

@@ -2,11 +2,11 @@
 // its drafts, and the requests that were refused run afterwards. The forms themselves are in pages/sign-in.
 
 import { useQueryClient } from '@tanstack/react-query'
-import { createContext, type ReactNode, use, useEffect, useMemo, useRef, useState } from 'react'
+import { createContext, Fragment, type ReactNode, use, useEffect, useMemo, useRef, useState } from 'react'
 import type { AuthStatus } from '../../src/api/auth.ts'
 import { type AskOptions, ask, type Operation, watchAnswers } from '../api/client.ts'
 import { operations } from '../api/operations.ts'
-import { Problem } from '../api/problem.ts'
+import { ownProblem, Problem } from '../api/problem.ts'
 import { noteAnswer, noteBeat } from './connection.ts'
 
 export interface Session {
@@ -24,7 +24,7 @@ export interface Session {
   refresh(options?: AskOptions, asking?: Promise<AuthStatus>): Promise<AuthStatus>
   /** Ends the session, here and in the other tabs. Throws a Problem. */
   signOut(): Promise<void>
-  /** Forgets everything that this user saw, because the session has ended on purpose. */
+  /** Forgets everything that this user saw, here and in the other tabs, because the session has ended on purpose. */
   leave(): Promise<void>
 }
 
@@ -35,6 +35,7 @@ export function useSession(): Session {
 }
 
 const TABS = 'ketch-session'
+const UNAUTHORIZED = 401
 
 function isSame(one: AuthStatus | undefined, other: AuthStatus): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
@@ -57,10 +58,20 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
   const tabs = useMemo(() => new BroadcastChannel(TABS), [])
   /** The user whose page this is, also while the session is over; undefined before the sign-in. */
   const user = useRef<string>(undefined)
+  /** Counts the users: the page of another one begins anew. */
+  const [owner, setOwner] = useState(0)
 
-  const session = useMemo<Session>(() => {
+  const session = useMemo<Session & { readonly forget: () => void }>(() => {
     const role = status?.role
     const isOpen = status?.securityEnabled === false
+    /** Forgets the user and everything that this user saw. Requests of this user must not run for another one. */
+    function forget() {
+      user.current = undefined
+      waiting.current?.reject(ownProblem('NOT_REPEATED', UNAUTHORIZED))
+      waiting.current = null
+      setExpired(false)
+      client.clear()
+    }
     async function refresh(options: AskOptions = {}, asking = ask('describe session', {}, options)) {
       try {
         const found = await asking
@@ -75,7 +86,10 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
         setStatus(before => (isSame(before, found) ? before : found))
         setExpired(false)
         if (found.passwordChangeRequired !== true) setMustChange(false)
-        if (user.current !== undefined && user.current !== found.user) client.clear()
+        if (user.current !== undefined && user.current !== found.user) {
+          forget()
+          setOwner(before => before + 1)
+        }
         user.current = found.user
         waiting.current?.resolve()
         waiting.current = null
@@ -89,8 +103,7 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
       }
     }
     async function leave() {
-      user.current = undefined
-      client.clear()
+      forget()
       tabs.postMessage('left')
       await refresh()
     }
@@ -110,6 +123,7 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
         await leave()
       },
       leave,
+      forget,
     }
   }, [status, problem, isExpired, mustChangePassword, client, tabs])
 
@@ -129,7 +143,10 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
       answered: noteAnswer,
     })
     void latest.current.refresh({}, first).catch(() => {})
-    tabs.onmessage = () => void latest.current.refresh().catch(() => {})
+    tabs.onmessage = ({ data }) => {
+      if (data === 'left') latest.current.forget()
+      void latest.current.refresh().catch(() => {})
+    }
     return () => watchAnswers(null)
   }, [tabs, first])
 
@@ -138,7 +155,11 @@ export function SessionProvider({ first, children }: SessionProviderProps) {
     if (shown !== undefined) tabs.postMessage('signed in')
   }, [shown, tabs])
 
-  return <SessionContext value={session}>{children}</SessionContext>
+  return (
+    <SessionContext value={session}>
+      <Fragment key={owner}>{children}</Fragment>
+    </SessionContext>
+  )
 }
 
 /** Returns whether the user may run the operation. */

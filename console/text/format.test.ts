@@ -18,6 +18,18 @@ test('counts have all digits', () => {
   assert.equal(counted(2, 'entry', 'entries'), '2 entries')
 })
 
+test('numbers are written as Intl.NumberFormat writes them', () => {
+  const intl = (value: number | bigint, options: Intl.NumberFormatOptions) =>
+    new Intl.NumberFormat('en-US', options).format(value)
+  const bases = [0, 1, 1.5, 12.345, 99.96, 123.4567, 999.6, 1_000, 12_345.678, 999_999, 1_048_576, 0.000_123_4]
+  const values = bases.flatMap(base => [1, 1e3, 1e9, 1e18, 1e22, 1e-3, 1e-9].flatMap(by => [base * by, -base * by]))
+  for (const value of values.filter(each => !Object.is(each, -0))) {
+    assert.equal(rate(value), intl(value, { maximumSignificantDigits: 3 }))
+    if (Math.abs(value) > 0.001) assert.equal(count(value), intl(value, { maximumFractionDigits: 3 }))
+  }
+  for (const value of [0n, 7n, 1_000n, -123_456n, 2n ** 63n, 10n ** 30n]) assert.equal(count(value), intl(value, {}))
+})
+
 test('rates have three significant digits', () => {
   for (const [value, written] of [
     [0, '0'],

@@ -6,10 +6,6 @@ export const UNKNOWN = '—'
 type Known = number | bigint
 type Value = Known | null | undefined
 
-const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 3 })
-const ROUNDED = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 3 })
-const PERCENT = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 })
-
 const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB'] as const
 const STEP = 1024
 
@@ -20,7 +16,7 @@ const DAY = 24 * HOUR
 
 /** Returns a count with thousands separators: `12,300`. */
 export function count(value: Value): string {
-  return isKnown(value) ? WHOLE.format(value) : UNKNOWN
+  return isKnown(value) ? digits(value, whole) : UNKNOWN
 }
 
 /** Returns the count with its noun: `1 record`, `12,300 records`. The plural is the noun with an s, or as given. */
@@ -30,7 +26,7 @@ export function counted(value: Value, noun: string, plural = `${noun}s`): string
 
 /** Returns a number with three significant digits, without unit: `0.123`, `12,300`. */
 export function rate(value: Value): string {
-  return isKnown(value) ? ROUNDED.format(value) : UNKNOWN
+  return isKnown(value) ? digits(value, rounded) : UNKNOWN
 }
 
 /** Returns bytes with three significant digits: `512 B`, `1.5 KiB`, `4.1 MiB`. */
@@ -42,7 +38,7 @@ export function bytes(value: Value): string {
     size /= STEP
     unit++
   }
-  return `${Number.isInteger(size) ? WHOLE.format(size) : ROUNDED.format(size)} ${BYTE_UNITS[unit]}`
+  return `${digits(size, Number.isInteger(size) ? whole : rounded)} ${BYTE_UNITS[unit]}`
 }
 
 /** Returns all digits: `1,536 bytes`. */
@@ -69,7 +65,9 @@ export function duration(ms: Value): string {
 
 /** Returns the part of 1 as a percentage with one decimal place: 0.125 is `12.5%`. */
 export function percent(part: number | null | undefined): string {
-  return isKnown(part) ? PERCENT.format(part) : UNKNOWN
+  return isKnown(part)
+    ? new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 }).format(part)
+    : UNKNOWN
 }
 
 function isKnown(value: Value): value is Known {
@@ -78,8 +76,27 @@ function isKnown(value: Value): value is Known {
 
 /** Rounds down, so that `59 min 59 s` never becomes `60 min`. */
 function twoUnits(length: number, large: number, largeName: string, small: number, smallName: string): string {
-  const whole = Math.floor(length / large)
-  const rest = Math.floor((length - whole * large) / small)
-  const first = `${WHOLE.format(whole)} ${largeName}`
+  const many = Math.floor(length / large)
+  const rest = Math.floor((length - many * large) / small)
+  const first = `${digits(many, whole)} ${largeName}`
   return rest === 0 ? first : `${first} ${rest} ${smallName}`
+}
+
+const whole = (value: number) => Number(value.toFixed(3))
+const rounded = (value: number) => Number(value.toPrecision(3))
+
+/**
+ * Returns a number with thousands separators. Intl.NumberFormat would do the same, but a browser loads much data for
+ * its first number: 15 ms before the first row of a page. It writes those that JavaScript writes with an exponent.
+ */
+function digits(value: Known, round: (value: number) => number): string {
+  if (typeof value === 'bigint' && round === whole) return grouped(String(value))
+  const text = String(round(Number(value)))
+  return text.includes('e') ? Number(text).toLocaleString('en-US', { maximumSignificantDigits: 21 }) : grouped(text)
+}
+
+function grouped(text: string): string {
+  const [integer, fraction] = text.split('.') as [string, string?]
+  const separated = integer.replace(/\B(?=(\d{3})+$)/g, ',')
+  return fraction === undefined ? separated : `${separated}.${fraction}`
 }

@@ -21,8 +21,8 @@ export interface CommandShell {
   /** Writes a file of the folder in which the commands run. */
   write(name: string, content: string): Promise<void>
   /**
-   * Runs a command and resolves with its output. Throws if it fails. A command that goes on by itself is ended as soon as
-   * its output matches `until`.
+   * Runs a command and resolves with its output. Throws if it fails. A command that goes on by itself is ended as soon
+   * as its output matches `until`.
    */
   run(command: string, until?: RegExp): Promise<string>
 }

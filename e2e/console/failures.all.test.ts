@@ -133,7 +133,8 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
             state.fault = { name: '500', only: operation }
             await page.goto(address)
             await page.locator('main h1').waitFor()
-            // A page may say it in the place of one number, as the reason why it is unknown, or in one line for all checks.
+            // A page may say it in the place of one number, as the reason why it is unknown, or in one line for all
+            // checks.
             const said = page.locator(
               `${SAID}, main [title*="Internal error"], main :text("Internal error"), main :text("got no answer")`,
             )

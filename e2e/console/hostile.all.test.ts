@@ -10,7 +10,16 @@ import { eventually } from '../../testing/eventually.ts'
 import { freePort } from '../../testing/free-port.ts'
 import { startRealProvider } from '../sso/provider.ts'
 import { noBrowser, openBrowser, overflow, resize, signIn, type Visit, visit } from './browser.ts'
-import { HOSTILE, HOSTILE_TOPICS, plant, RECORDS_TOPIC, TRAP, throughUtf8 } from './hostile.ts'
+import {
+  HOSTILE,
+  HOSTILE_TOPICS,
+  LONG_LINES,
+  LONG_LINES_TOPIC,
+  plant,
+  RECORDS_TOPIC,
+  TRAP,
+  throughUtf8,
+} from './hostile.ts'
 import { addressOf, settle } from './tour.ts'
 import { ADMIN, startWorld, type World } from './world.ts'
 
@@ -141,6 +150,21 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
         await settle(page)
         assert.equal(await copied(/^Copy$/), throughUtf8(text), `${view} of the record at ${offset}`)
       }
+  })
+
+  test('in one line of five million characters: the text is there soon, and only its part in view is drawn', {
+    timeout: 120_000,
+  }, async () => {
+    for (const at of LONG_LINES.keys()) {
+      await page.goto(addressOf('messages', { at: `0-${at}` }, { topic: LONG_LINES_TOPIC }))
+      // Before, the first layout drew the whole line, and the tab stood still for minutes.
+      await page.locator('[data-large-text] .cm-line').first().waitFor({ timeout: 20_000 })
+      await page.getByRole('button', { name: 'Raw', exact: true }).click({ timeout: 20_000 })
+      const drawn = await page.evaluate<number>(
+        `document.querySelector('[data-large-text]').shadowRoot.querySelector('.cm-content').textContent.length`,
+      )
+      assert.ok(drawn > 1_000 && drawn < 100_000, `record ${at}: ${drawn} characters are drawn`)
+    }
   })
 
   test('in every parameter of every address', { timeout: 180_000 }, async () => {

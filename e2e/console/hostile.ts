@@ -29,6 +29,18 @@ export const HOSTILE = [
   'constructor',
 ] as const
 
+const LONG = 5_000_000
+
+/** Records of one long line: JSON of nothing but brackets, of many small values, and of one text without end. */
+export const LONG_LINES = [
+  '['.repeat(LONG),
+  `[${'1,'.repeat(LONG / 2)}`,
+  `{"text":"${'x'.repeat(LONG)}`,
+  '\u05D0\u05D1 '.repeat(LONG / 5),
+] as const
+
+export const LONG_LINES_TOPIC = 'long-lines'
+
 /** Returns the text after its way through UTF-8: half of a character does not survive it. */
 export const throughUtf8 = (text: string) => Buffer.from(text).toString()
 
@@ -79,6 +91,12 @@ export async function plant({ admin, connect }: World): Promise<Planted> {
     })
 
   const wire = await connect()
+  await must(admin, 'POST', '/api/v1/topics', {
+    name: LONG_LINES_TOPIC,
+    partitions: 1,
+    configs: { 'max.message.bytes': String(2 * LONG) },
+  })
+  for (const value of LONG_LINES) await produceAs(wire, LONG_LINES_TOPIC, 0, [{ key: null, value }])
   for (const text of HOSTILE)
     await produceAs(wire, RECORDS_TOPIC, 0, [{ key: text, value: text, headers: [{ key: text, value: text }] }])
   const groups: string[] = []

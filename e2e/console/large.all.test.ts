@@ -1,5 +1,5 @@
-// The console with what is large: a record of 5 MB, and a live tail of 2,000 records a second. It asserts that everything
-// is there and right; it prints the times and the long tasks, of which the benchmark of the console keeps results.
+// The console with a record of 5 MB, and with a live tail of 2,000 records a second. It asserts that everything is
+// there and right; it prints the times and the long tasks, of which the benchmark of the console keeps results.
 
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'

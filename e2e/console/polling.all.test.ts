@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
+import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
 import { seed } from './seeded.ts'
 import { pageStops, settle } from './tour.ts'
 import { ADMIN, startWorld } from './world.ts'
@@ -63,18 +63,23 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   const addresses = pageStops.filter(
     ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|users/.test(name),
   )
+  // The pages are opened one after the other, and then watched together.
+  const open: { name: string; visited: Visit; heard: ReturnType<typeof listen> }[] = []
+  for (const { name, address } of addresses) {
+    const visited = await visit(t, browser, world.url, { storageState })
+    const heard = listen(visited.page)
+    await visited.page.goto(address)
+    await settle(visited.page)
+    open.push({ name, visited, heard })
+  }
   await Promise.all(
-    addresses.map(async ({ name, address }) => {
-      const { page, assertQuiet } = await visit(t, browser, world.url, { storageState })
-      const { sent, overlapping } = listen(page)
+    open.map(async ({ name, visited: { page, assertQuiet }, heard: { sent, overlapping } }) => {
       const watch = async () => {
         await page.waitForTimeout(SETTLING_MS)
         sent.length = 0
         await page.waitForTimeout(WATCHED_MS)
         return [...sent]
       }
-      await page.goto(address)
-      await settle(page)
       const asked = await watch()
       const aMinute = (asked.length * MINUTE_MS) / WATCHED_MS
       console.log(`${name}: ${aMinute} requests a minute`)

@@ -1,5 +1,5 @@
-// Appends records to a partition and reads them back with the raw client, so that a test knows every byte that is in the
-// broker, whatever the console shows.
+// Appends records to a partition and reads them back with the raw client, so that a test knows every byte that is in
+// the broker, whatever the console shows.
 
 import assert from 'node:assert/strict'
 import { fetch } from '../../src/protocol/messages/fetch.ts'

@@ -15,7 +15,7 @@ import { pages } from '../../src/api/pages.ts'
 import { signInAt } from '../../testing/admin-client.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { noBrowser, openBrowser, overflow, resize, signIn, type Visit, violations, visit } from './browser.ts'
-import { closeWithManners, nameOf, type Opener, openDialog, openersOf } from './dialogs.ts'
+import { closeWithManners, nameOf, type Opener, openDialog, openersOf, placeOfFocus } from './dialogs.ts'
 import { adminOperations, WITHOUT_CONTROL } from './operations.ts'
 import { seed } from './seeded.ts'
 import { openPages, settle, stops } from './tour.ts'
@@ -178,6 +178,9 @@ describe('every page of the console', { skip: noBrowser }, () => {
                   continue
                 }
                 const title = await nameOf(page)
+                // At another width the page may be another one, so this is looked at first.
+                const place = await placeOfFocus(page)
+                if (place !== 'inside') wrong.push(`${title} (${kind}): the focus is ${place} when it opens`)
                 walk.dialogs.add(title)
                 await collect(walk)
                 const looks = await look(page, `${picture}-dialog-${fileOf(title)}`, true)
@@ -211,6 +214,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
             assert.ok(dialog !== null, name)
             walk.dialogs.add(await nameOf(page))
             await collect(walk)
+            assert.equal(await placeOfFocus(page), 'inside', name)
             const picture = join(PICTURES, `${user.role}-dialog-${name}`)
             const looks = await look(page, picture, true)
             if (isMenu) await resize(page, 360)

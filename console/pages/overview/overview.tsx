@@ -73,6 +73,8 @@ function Whole({ topics, health }: { readonly topics: TopTopics; readonly health
   const reads = useOverview(range, health)
   const { history, course, groups, snapshot, found, checked } = reads
   const { label } = RANGE_ROWS[range]
+  // Everything appears at once: a part that came later would push the others down.
+  if (Object.values(checked).some(({ isFirst }) => isFirst)) return <Skeleton rows={20} />
   return (
     <>
       <AttentionList found={found} checked={checked} />

@@ -41,8 +41,13 @@ export function topicColumns({ newestMs, why, tier }: Shown): readonly Column<To
       sort: 'name' satisfies Sort,
       isFixed: true,
       cell: ({ name }) => (
-        <div className="line-clamp-3 sm:min-w-44" title={name}>
-          <PageLink page="topic" params={{ topic: name }}>
+        // The link itself ends after three lines: its hidden part would lie over the links of the rows below.
+        <div className="sm:min-w-44" title={name}>
+          <PageLink
+            page="topic"
+            params={{ topic: name }}
+            className="line-clamp-3 w-fit text-accent underline-offset-2 hover:underline"
+          >
             {name}
           </PageLink>
         </div>

@@ -1,5 +1,5 @@
-// Configs of a topic: a retention with its unit is reviewed, saved and reset; a value that the broker refuses says so at
-// its field; and the largest number keeps its last digit.
+// Configs of a topic: a retention with its unit is reviewed, saved and reset; a value that the broker refuses says so
+// at its field; and the largest number keeps its last digit.
 
 import assert from 'node:assert/strict'
 import { visitAs } from '../browser.ts'

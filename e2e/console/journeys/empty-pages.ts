@@ -1,5 +1,5 @@
-// The commands that the empty pages show do what the pages say: each is copied from the page and runs in a shell, on the
-// broker that shows it.
+// The commands that the empty pages show do what the pages say: each is copied from the page and runs in a shell, on
+// the broker that shows it.
 
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'

@@ -83,7 +83,7 @@ export const liveTail: Journey = {
     await top.getByText('while paused').waitFor()
 
     assert.equal(await takesTails(url, admin, TAILS), false, 'the page has one of them')
-    // A page that nobody sees has no stream either; it goes on where it was.
+    // A page in the background has no stream either; it goes on where it was.
     await show(page, 'hidden')
     await eventually('no stream is open', () => takesTails(url, admin, TAILS))
     await produce('while hidden')

@@ -1,5 +1,5 @@
-// A record is produced again: key, value and headers arrive byte for byte, whatever they are made of, and a header whose
-// tick is taken away does not.
+// A record is produced again: key, value and headers arrive byte for byte, whatever they are made of, and a header
+// whose tick is taken away does not.
 
 import assert from 'node:assert/strict'
 import type { DecodedRecord, NewRecord } from '../../../src/protocol/records.ts'

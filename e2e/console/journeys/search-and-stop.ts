@@ -12,7 +12,7 @@ import type { Journey } from './journey.ts'
 /** A page of the broker ends after it has unpacked 256 MiB. A batch of these unpacks to 25 MiB. */
 const IN_BATCH = 100
 const VALUE = Buffer.alloc(256 * 1024, 'hay ')
-const BATCHES = 60
+const BATCHES = 44
 /** A page takes a fraction of a second; on a machine with much other work it takes longer. */
 const LONGEST_PAGE_MS = 20_000
 const NEEDLE = 'the needle'

@@ -1,5 +1,5 @@
-// One person opens a record and copies the link; another one, who has to sign in first, sees the same record in the same
-// view. The address of the page does the same for the list with all its filters.
+// One person opens a record and copies the link; another one, who has to sign in first, sees the same record in the
+// same view. The address of the page does the same for the list with all its filters.
 
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'

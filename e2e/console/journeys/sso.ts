@@ -59,7 +59,7 @@ export const sso: Journey = {
     await page.getByRole('heading', { name: 'Topics', level: 1 }).waitFor()
     assert.equal(page.url(), `${url}/topics?q=orders`)
     assert.equal(await page.getByLabel('Filter topics by name').inputValue(), 'orders')
-    // The provider keeps the password, so that there is none to change.
+    // The provider keeps the password, so that the console has nothing to change.
     await page.getByRole('button', { name: 'Account and preferences: grace' }).click()
     const account = page.getByRole('dialog', { name: 'Account and preferences' })
     await account.getByText('Your identity provider signs you in').waitFor()
