@@ -22,18 +22,18 @@ const FIRST_READS: Readonly<Partial<Record<PageId, (search: Texts) => void>>> = 
 export function begin({ pathname, search }: Location): Promise<AuthStatus> {
   const status = ask('describe session', {})
   const page = (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
-  if (page !== undefined) {
-    loadScreen(page)
-    // Without a session the broker would refuse the page's own request.
-    status.then(
-      ({ securityEnabled, user }) => {
-        if (securityEnabled && user === undefined) return
-        FIRST_READS[page]?.(Object.fromEntries(new URLSearchParams(search)))
-      },
-      () => {
-        // The session says why.
-      },
-    )
-  }
+  if (page !== undefined) loadScreen(page)
+  status.then(
+    ({ securityEnabled, user }) => {
+      // Without a session the broker would refuse the others.
+      if (securityEnabled && user === undefined) return
+      if (page !== undefined) FIRST_READS[page]?.(Object.fromEntries(new URLSearchParams(search)))
+      // Every page reads them. If they came after the rows, these would be drawn twice.
+      readAhead('show capabilities', {})
+    },
+    () => {
+      // The session says why.
+    },
+  )
   return status
 }

@@ -67,8 +67,10 @@ function Bars() {
       </header>
       <Banners />
       <div className="mx-auto flex w-full max-w-page grow">
-        <aside className="w-56 shrink-0 border-r border-line p-3 max-md:hidden">
-          <Navigation path={pathname} />
+        <aside className="w-56 shrink-0 border-r border-line max-md:hidden">
+          <div className="sticky top-12 p-3">
+            <Navigation path={pathname} />
+          </div>
         </aside>
         <main id="content" className="min-w-0 grow p-4 md:p-6">
           <Outlet />

@@ -22,6 +22,8 @@ import { useStandstill } from './standstill.ts'
 const DRAW_MS = 250
 /** The rows that a browser can draw again and again without a pause. When records arrive slowly, all are drawn. */
 const MOST_DRAWN_FAST = 100
+/** The draws in a row with few records, 2 s, after which a stream is slow again. */
+const QUIET_DRAWS = 8
 /** The bytes of a key or a value that fit into a row. */
 const PREVIEW_BYTES = 200
 /** A list that stands still for longer needs no stream, in ms. */
@@ -153,13 +155,16 @@ function useTail(topic: string, search: MessageSearch, isStill: boolean): Tail {
       }
     }
     const draw = async () => {
+      let quiet = 0
       for (;;) {
         await pause(DRAW_MS, left.signal)
         const drawn = arrived
         arrived = []
-        // In between nothing changes, so that the number of rows does not jump.
+        // One quiet moment of a fast stream changes nothing: all rows at once would take long to draw.
+        if (drawn.length < MOST_DRAWN_FAST / 2) quiet++
+        else quiet = 0
         if (drawn.length > MOST_DRAWN_FAST) setFast(true)
-        else if (drawn.length < MOST_DRAWN_FAST / 2) setFast(false)
+        else if (quiet === QUIET_DRAWS) setFast(false)
         setRing(before => arrive(before, drawn, still.current))
       }
     }

@@ -11,10 +11,12 @@ const EXAMPLE = 'Hello from the terminal'
 interface FirstMinuteProps {
   /** A topic of the broker, if it has one by now; another program may have made it. */
   readonly topic: string | null
+  /** Hears that the user has made the first topic. */
+  readonly onBegin: () => void
   readonly onLeave: () => void
 }
 
-export function FirstMinute({ topic, onLeave }: FirstMinuteProps) {
+export function FirstMinute({ topic, onBegin, onLeave }: FirstMinuteProps) {
   const [name, setName] = useState(FIRST_NAME)
   const [created, setCreated] = useState<string | null>(null)
   const mayCreate = useMay('create topic')
@@ -36,7 +38,16 @@ export function FirstMinute({ topic, onLeave }: FirstMinuteProps) {
             <h2 id="in-the-browser" className="mb-4 text-section font-semibold">
               In the browser
             </h2>
-            <BrowserSteps topic={shown} name={name} onName={setName} onCreated={setCreated} onLeave={onLeave} />
+            <BrowserSteps
+              topic={shown}
+              name={name}
+              onName={setName}
+              onCreated={topicName => {
+                setCreated(topicName)
+                onBegin()
+              }}
+              onLeave={onLeave}
+            />
           </section>
         )}
         <section

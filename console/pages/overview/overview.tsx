@@ -24,6 +24,7 @@ type TopTopics = ReturnType<typeof useTopTopics>
 export function Overview() {
   // The first minute stays while it makes the first topic, until its user leaves it.
   const [isInFirstMinute, setFirstMinute] = useState(false)
+  const [hasBegun, setBegun] = useState(false)
   const topics = useTopTopics(isInFirstMinute)
   const health = useHealth()
   const isEmptyNow = topics.isEmpty && !topics.read.isFetching
@@ -31,7 +32,9 @@ export function Overview() {
     if (isEmptyNow) setFirstMinute(true)
   }, [isEmptyNow])
   const mayCreate = useMay('create topic')
-  const isFirst = topics.isEmpty || (isInFirstMinute && mayCreate)
+  // If several topics appear by themselves, the list was old: this is no empty broker.
+  const isStill = isInFirstMinute && mayCreate && (hasBegun || (topics.read.data?.total ?? 0) <= 1)
+  const isFirst = topics.isEmpty || isStill
   return (
     <>
       <PageHead
@@ -52,6 +55,7 @@ export function Overview() {
       {isFirst ? (
         <FirstMinute
           topic={topics.own}
+          onBegin={() => setBegun(true)}
           onLeave={() => {
             setFirstMinute(false)
             // The button that had the focus is gone.

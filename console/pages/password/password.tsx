@@ -35,7 +35,7 @@ export function Password() {
       <PageHead title="Change password">
         {mustChangePassword
           ? 'This user still has the password that Ketch ships. From another machine nothing else is possible before it is changed.'
-          : `The password of ${username}.`}
+          : why === null && `The password of ${username}.`}
       </PageHead>
       {why === null ? (
         <ChangeForm username={username} />
