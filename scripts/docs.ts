@@ -4,6 +4,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import { differences } from '../e2e/authorization/differences.ts'
 import { derivations } from '../src/auth/clients/policy.ts'
 import { ADMIN_PATH } from '../src/http/faces/admin.ts'
@@ -300,11 +301,24 @@ with names and without values, and the errors of the answer. Lines of refused re
 `
 }
 
-/** Returns the operations of the admin API for the console: what to ask, and the role that it takes. */
+/** Returns the members that a good answer always has, separated by spaces, a list as `name[]`; '' if it is no object. */
+function membersOf({ answers }: Pick<(typeof allRoutes)[number], 'answers'>): string {
+  const shape = Object.values(answers).find(each => each instanceof z.ZodObject)
+  if (shape === undefined) return ''
+  return Object.entries<z.ZodType>(shape.shape)
+    .filter(([, member]) => !member.safeParse(undefined).success)
+    .map(([name, member]) => (member instanceof z.ZodArray ? `${name}[]` : name))
+    .join(' ')
+}
+
+/** Returns the operations of the admin API for the console: what to ask, the role that it takes, and the answer. */
 function operationsModule(): string {
   const rows = allRoutes
     .filter(({ path }) => path.startsWith(`${ADMIN_PATH}/`))
-    .map(({ verb, method, path, needs }) => `  '${verb}': { method: '${method}', path: '${path}', needs: '${needs}' },`)
+    .map(
+      route =>
+        `  '${route.verb}': { method: '${route.method}', path: '${route.path}', needs: '${route.needs}', answer: '${membersOf(route)}' },`,
+    )
     .sort()
   return `// Written by scripts/docs.ts from the routes in src/http/routes. Edit the routes.
 

@@ -72,12 +72,25 @@ export async function ask<Name extends keyof Contract>(
   }
   const answer = await send(address, init, patienceMs, signal)
   if (answer.status === 204) return undefined as Answer<Name>
+  let found: unknown
   try {
-    return (await answer.json()) as Answer<Name>
+    found = await answer.json()
   } catch (error) {
     signal?.throwIfAborted()
     throw error instanceof SyntaxError ? ownProblem('NOT_UNDERSTOOD', answer.status) : ownProblem('UNREACHABLE')
   }
+  if (!isAnswer(found, operations[name].answer)) throw ownProblem('NOT_UNDERSTOOD', answer.status)
+  return found as Answer<Name>
+}
+
+/** Returns whether a value has these members, so that the answer of another program breaks no page. */
+function isAnswer(value: unknown, members: string): boolean {
+  if (members === '') return true
+  if (typeof value !== 'object' || value === null) return false
+  return members.split(' ').every(member => {
+    const name = member.replace('[]', '')
+    return Object.hasOwn(value, name) && (name === member || Array.isArray(value[name as keyof typeof value]))
+  })
 }
 
 /**

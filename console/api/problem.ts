@@ -73,9 +73,16 @@ export async function problemOf(answer: Response): Promise<Problem> {
   const retryAfterMs = Number.isFinite(seconds) ? seconds * 1000 : null
   try {
     const body = (await answer.json()) as ProblemBody
-    if (typeof body?.code === 'string') return new Problem(body, retryAfterMs)
+    if (isProblem(body)) return new Problem({ ...body, status: answer.status }, retryAfterMs)
   } catch {
     // The body is not JSON, so that it is not the broker's.
   }
   return ownProblem('NOT_UNDERSTOOD', answer.status)
+}
+
+/** Returns whether the body has texts where a page shows texts. */
+function isProblem(body: ProblemBody | null): body is ProblemBody {
+  if (typeof body !== 'object' || body === null || typeof body.code !== 'string') return false
+  const { title = '', detail = '', requestId = '', fields = {} } = body
+  return [title, detail, requestId, ...Object.values(fields)].every(text => typeof text === 'string')
 }

@@ -4,6 +4,7 @@ import { CircleAlert } from 'lucide-react'
 import type { Problem } from '../api/problem.ts'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy.tsx'
+import { VisibleText } from './visible-text.tsx'
 
 interface ProblemNoteProps {
   readonly problem: Problem
@@ -20,7 +21,10 @@ function Fields({ fields }: { readonly fields: Problem['fields'] }) {
     <ul className="mt-1 list-disc pl-5">
       {rows.map(([field, objection]) => (
         <li key={field}>
-          <code className="font-mono">{field}</code>: {objection}
+          <code className="font-mono">
+            <VisibleText text={field} />
+          </code>
+          : <VisibleText text={objection} />
         </li>
       ))}
     </ul>
@@ -38,7 +42,11 @@ export function ProblemNote({ problem, of, onRetry }: ProblemNoteProps) {
       <CircleAlert size={20} aria-hidden className="mt-px shrink-0 text-danger" />
       <div className="min-w-0 grow">
         <p className="font-medium">{of === undefined ? title : `${of} could not be loaded. ${title}`}</p>
-        {detail !== title && <p>{detail}</p>}
+        {detail !== title && (
+          <p>
+            <VisibleText text={detail} />
+          </p>
+        )}
         <Fields fields={fields} />
         {status === 503 && <p>Nothing was changed. Try again in a moment.</p>}
         {requestId !== null && (

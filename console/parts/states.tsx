@@ -5,6 +5,7 @@ import { pause } from '../api/client.ts'
 import type { Read } from '../api/queries.ts'
 import { ProblemNote } from './problem-note.tsx'
 import { Time } from './time.tsx'
+import { VisibleText } from './visible-text.tsx'
 
 /** A skeleton appears after this time in ms, so that a quick answer does not flash. */
 const BEFORE_SKELETON_MS = 150
@@ -42,7 +43,9 @@ interface EmptyProps {
 export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div className="rounded-card border border-dashed border-line p-6 text-center">
-      <p className="text-section font-semibold">{title}</p>
+      <p className="text-section font-semibold">
+        <VisibleText text={title} />
+      </p>
       {children !== undefined && <div className="mx-auto mt-1 max-w-dialog text-muted">{children}</div>}
       {action !== undefined && (
         <div className="mx-auto mt-4 flex max-w-dialog flex-col items-center gap-2 text-left">{action}</div>
@@ -71,7 +74,7 @@ export function Loaded<T>({ read, of, rows = 6, children }: LoadedProps<T>) {
     <>
       {problem !== null && (
         <div role="status" data-stale={problem.code} className="my-2 rounded-control bg-warn-soft px-3 py-2 text-warn">
-          As of <Time ms={atMs} isShort />. {problem.detail}
+          As of <Time ms={atMs} isShort />. <VisibleText text={problem.detail} />
         </div>
       )}
       {children(data)}

@@ -20,8 +20,9 @@ import {
   TRAP,
   throughUtf8,
 } from './hostile.ts'
+import { produceAs } from './seeded.ts'
 import { addressOf, settle } from './tour.ts'
-import { ADMIN, startWorld, type World } from './world.ts'
+import { ADMIN, must, startWorld, type World } from './world.ts'
 
 const WIDTHS = [1280, 360] as const
 
@@ -65,12 +66,21 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
       if (pixels > 0) wrong.push(`${width} px: ${pixels} px too wide`)
     }
     await resize(page, WIDTHS[0])
-    const found = await page.evaluate<{ trapped?: number; planted: number; heading: string }>(`({
+    const found = await page.evaluate<{
+      trapped?: number
+      planted: number
+      unseen: readonly string[]
+      heading: string
+    }>(`({
+      // Such a character reorders or hides the text around it, unless it is in a mark.
+      unseen: [...document.querySelectorAll('body :not(script, .hidden-mark, .hidden-mark *, pre, pre *, title)')].filter(element =>
+        [...element.childNodes].some(({ nodeType, data }) => nodeType === 3 && /[\\p{Cc}\\u200B\\u202A-\\u202E\\u2066-\\u2069]/v.test(data.trim()))).map(element => element.outerHTML.slice(0, 200)),
       trapped: globalThis.trapped,
       planted: document.querySelectorAll('main :is(script, style, iframe, object, embed, [onerror], [onload], [onmouseover], [onfocus], a[href^="javascript:" i], a[href^="data:" i])').length,
       heading: document.querySelector('main h1').innerText,
     })`)
     if (found.trapped !== undefined) wrong.push('a script ran')
+    wrong.push(...found.unseen.map(each => `hidden characters without a mark: ${each}`))
     if (found.planted > 0) wrong.push(`${found.planted} elements come from a text`)
     if (found.heading.trim() === '' || found.heading === 'This page cannot be shown')
       wrong.push(`heading: “${found.heading}”`)
@@ -165,6 +175,46 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
       )
       assert.ok(drawn > 1_000 && drawn < 100_000, `record ${at}: ${drawn} characters are drawn`)
     }
+  })
+
+  test('as numbers and times beyond every number and time, in addresses and in records', {
+    timeout: 180_000,
+  }, async () => {
+    const numbers = [
+      'NaN',
+      '-1',
+      '1e9',
+      '0x10',
+      '9007199254740991',
+      '9007199254740993',
+      '99999999999999999999',
+      '8640000000000001',
+    ]
+    const names = ['offset', 'timestamp', 'partition', 'limit', 'cursor']
+    const topic = RECORDS_TOPIC
+    await sufferAll(
+      numbers.flatMap(number => [
+        ...names.map(name => `/topics/${topic}/messages?${name}=${number}`),
+        `/topics/${topic}/messages?at=${number}`,
+        `/topics/${topic}/messages?at=0-${number}&view=compare&pin=${number}-0`,
+        `/topics?offset=${number}&sort=${number}`,
+        `/groups/${encodeURIComponent(groups[0]!)}?offset=${number}&reset=true`,
+        `/brokers/${number}`,
+        `/security?offset=${number}`,
+      ]),
+    )
+    const wire = await world.connect()
+    const longest = String(2n ** 63n - 1n)
+    const configs = { 'message.timestamp.after.max.ms': longest, 'message.timestamp.before.max.ms': longest }
+    await must(world.admin, 'POST', '/api/v1/topics', { name: 'times', partitions: 1, configs })
+    const times = [2 ** 53, -(2 ** 53), 8.64e15, 8.64e15 + 1, -8.64e15, 253_402_300_800_000, -62_135_596_800_001]
+    for (const timestamp of times) await produceAs(wire, 'times', 0, [{ key: 'k', value: 'v', timestamp }])
+    await sufferAll([
+      '/topics/times',
+      '/topics/times/messages',
+      ...times.map((_, at) => `/topics/times/messages?at=0-${at}&view=details`),
+      '/topics/times/messages?from=timestamp&timestamp=8640000000000000',
+    ])
   })
 
   test('in every parameter of every address', { timeout: 180_000 }, async () => {

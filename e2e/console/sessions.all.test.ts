@@ -2,6 +2,9 @@
 // only for the user who asked for it.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { CleanUp } from '../../testing/broker.ts'
@@ -138,6 +141,28 @@ describe('sessions of the console', { skip: noBrowser }, () => {
     assert.ok(!kept.includes(ADMIN.password))
     assert.ok(!kept.includes('svc-admin-session'))
     assert.doesNotMatch(kept, /eyJ[\w-]{10}/)
+  })
+
+  test('a page of another origin can neither frame the console nor speak to its tabs', async t => {
+    const { page, context } = await open(t, '/topics')
+    const evil = createServer((_request, response) => {
+      const script = `const channel = new BroadcastChannel('ketch-session'); channel.postMessage('left')
+        onload = () => { frames[0].postMessage('left', '*'); document.title = 'done' }`
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end(`<!doctype html><iframe src="${world.url}/topics?create=true"></iframe><script>${script}</script>`)
+    }).listen(0, '127.0.0.1')
+    await once(evil, 'listening')
+    t.after(() => evil.close())
+    const stranger = await context.newPage()
+    await stranger.goto(`http://127.0.0.1:${(evil.address() as AddressInfo).port}/`)
+    await stranger.waitForFunction('document.title === "done"')
+    assert.match(stranger.frames()[1]!.url(), /^chrome-error:/)
+    await page.bringToFront()
+    await page.getByRole('button', { name: 'Refresh now' }).click()
+    await page.getByRole('navigation', { name: 'Pages' }).waitFor()
+    assert.equal(await page.getByRole('heading', { name: 'Sign in to Ketch' }).count(), 0)
+    await stranger.close()
   })
 
   test('preferences that another program wrote into the browser break no page', async t => {

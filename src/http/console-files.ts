@@ -5,6 +5,8 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { brotliDecompress, gunzip } from 'node:zlib'
 import { z } from 'zod'
 import type { Logger } from '../telemetry/logger.ts'
 
@@ -13,6 +15,10 @@ export const BUILT_CONSOLE = fileURLToPath(new URL('../../console/dist', import.
 
 const ENDINGS = { br: '.br', gzip: '.gz' } as const
 type Encoding = keyof typeof ENDINGS
+const DECODERS: Readonly<Record<Encoding, (bytes: Buffer) => Promise<Buffer>>> = {
+  br: promisify(brotliDecompress),
+  gzip: promisify(gunzip),
+}
 
 export interface ConsoleFile {
   readonly mediaType: string
@@ -97,7 +103,16 @@ async function readAll(folder: string): Promise<BuiltConsole | null> {
     const bytes = await readFile(join(folder, path))
     if (bytes.length !== size) throw new Error(`${path} has ${bytes.length} bytes and not ${size}`)
     const encoded = new Map<Encoding, Buffer>()
-    for (const encoding of encodings) encoded.set(encoding, await readFile(join(folder, path + ENDINGS[encoding])))
+    for (const encoding of encodings) {
+      const name = path + ENDINGS[encoding]
+      const smaller = await readFile(join(folder, name))
+      // A browser keeps a hashed file for a year, so that one answer with half a file would break it for as long.
+      const decoded = await DECODERS[encoding](smaller).catch(cause => {
+        throw new Error(`${name} cannot be decoded`, { cause })
+      })
+      if (!decoded.equals(bytes)) throw new Error(`${name} is not ${path}`)
+      encoded.set(encoding, smaller)
+    }
     read.set(path, { mediaType, isHashed, bytes, encoded })
   }
   if (!read.has('index.html')) throw new Error('files.json names no index.html')

@@ -6,6 +6,7 @@ import { buttonClass } from '../../parts/button.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
 import { count, counted } from '../../text/format.ts'
 import { UpSince } from '../brokers/broker-facts.tsx'
@@ -33,7 +34,7 @@ export function Broker() {
         title={title}
         heading={
           <span className="inline-flex flex-wrap items-center gap-2">
-            {title}
+            <VisibleText text={title} />
             {seen !== undefined && <BrokerBadges seen={seen} />}
           </span>
         }

@@ -21,7 +21,7 @@ export function Access({ groupId }: { readonly groupId: string }) {
           )}
           {unreadable.length > 0 && (
             <p className="mb-3 rounded-card border border-warn bg-warn-soft p-3 text-warn">
-              This version cannot read the rules of {unreadable.join(', ')}.
+              This version cannot read the rules of <VisibleText text={unreadable.join(', ')} />.
             </p>
           )}
           <DataTable

@@ -6,6 +6,7 @@ import type { Read } from '../../api/queries.ts'
 import { type Column, DataTable, Pager } from '../../parts/data-table.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useHere } from '../../shell/address.tsx'
 
 export const LIMIT = 100
@@ -59,7 +60,8 @@ export function SecurityList<Answer, Row>(props: SecurityListProps<Answer, Row>)
                   empty
                 ) : (
                   <p className="py-6 text-center text-muted">
-                    No {of} contain “{search.q}”.
+                    No {of} contain “<VisibleText text={search.q} />
+                    ”.
                   </p>
                 )
               }

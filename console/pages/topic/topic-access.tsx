@@ -7,16 +7,23 @@ import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
-import { useCapability } from '../../shell/capabilities.ts'
 import { useMay } from '../../shell/session.tsx'
 
 export function TopicAccess({ topic }: { readonly topic: string }) {
-  const enforcement = useCapability('acls')
+  const known = useRead('show capabilities', {})
+  const enforcement = known.data?.capabilities.find(({ id }) => id === 'acls')
   const isAbsent = enforcement?.state === 'absent'
   const rules = useRead('match acls', { query: { topic } }, { isWanted: enforcement !== undefined && !isAbsent })
   const mayGrant = useMay('create acl')
+  // The rules are not asked for before the broker has said whether it has any.
+  if (enforcement === undefined)
+    return (
+      <Loaded read={known} of="The capabilities of the broker">
+        {() => null}
+      </Loaded>
+    )
   if (isAbsent) return <Empty title="Every client may use this topic">{enforcement.because}</Empty>
-  const isEnforced = enforcement?.state === 'on'
+  const isEnforced = enforcement.state === 'on'
   const grant = mayGrant && (
     <PageLink page="security" search={{ tab: 'acls' }} className={buttonClass('plain')}>
       Change rules
@@ -24,7 +31,7 @@ export function TopicAccess({ topic }: { readonly topic: string }) {
   )
   return (
     <>
-      {enforcement?.state === 'off' && (
+      {enforcement.state === 'off' && (
         <p className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
           Rules are not enforced: every client may read and write this topic. {enforcement.because}
         </p>

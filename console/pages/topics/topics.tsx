@@ -11,6 +11,7 @@ import { PageHead } from '../../parts/page.tsx'
 import { Recipes } from '../../parts/recipes.tsx'
 import { SilentBrokers } from '../../parts/silent-brokers.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useGo, useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { useMay } from '../../shell/session.tsx'
@@ -53,7 +54,11 @@ export function Topics() {
         }
       >
         <span role="status">
-          {total === undefined ? '\u00a0' : `${counted(total, 'topic')}${q === '' ? '' : ` with “${q}” in the name`}`}
+          <VisibleText
+            text={
+              total === undefined ? '\u00a0' : `${counted(total, 'topic')}${q === '' ? '' : ` with “${q}” in the name`}`
+            }
+          />
         </span>
       </PageHead>
       <div className="mb-3 flex flex-wrap items-center gap-x-6 gap-y-1">

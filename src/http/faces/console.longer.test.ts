@@ -255,7 +255,7 @@ test('without a built console the pages name the command that builds it, and a c
   assert.doesNotMatch(log(), / (WARN|ERROR) +svc\.http /)
 })
 
-test('a folder that lacks a file, or that is no build, is logged and counts as no console', async t => {
+test('a folder that lacks a file, has half of one, or is no build, is logged and counts as no console', async t => {
   const { url, consoleFolder, log } = await start(t)
   const list = join(consoleFolder, 'files.json')
   await rm(join(consoleFolder, 'assets', 'index-00000000.css'))
@@ -268,6 +268,15 @@ test('a folder that lacks a file, or that is no build, is logged and counts as n
     await writeFile(list, text)
     assert.equal((await fetch(`${url}/topics`)).status, 503, text)
   }
+  for (const [ending, encode] of [
+    ['br', brotliCompressSync],
+    ['gz', gzipSync],
+  ] as const)
+    for (const bytes of [encode(SCRIPT).subarray(0, -9), encode('the file of another build'), Buffer.from('')]) {
+      await writeBuild(consoleFolder)
+      await writeFile(join(consoleFolder, `assets/index-1a2B_-4d.js.${ending}`), bytes)
+      assert.equal((await fetch(`${url}/topics`)).status, 503, `${ending}, ${bytes.length} bytes`)
+    }
   await writeBuild(consoleFolder)
   assert.equal((await fetch(`${url}/topics`)).status, 200)
 })
