@@ -13,6 +13,8 @@ interface ContentFieldProps {
   readonly content: ContentDraft
   readonly rows: number
   readonly hint?: string
+  /** True for the field that takes the focus when the dialog opens. */
+  readonly isFirst?: boolean
   readonly error?: string | undefined
   readonly onChange: (content: ContentDraft) => void
 }
@@ -22,7 +24,16 @@ export const KIND_LABELS: Readonly<Record<ContentKind, string>> = { text: 'Text'
 /** A plain field becomes slow with longer text. */
 const MOST_PLAIN = 65_536
 
-export function ContentField({ label, kinds, content, rows, hint, error, onChange }: ContentFieldProps) {
+export function ContentField({
+  label,
+  kinds,
+  content,
+  rows,
+  hint,
+  isFirst = false,
+  error,
+  onChange,
+}: ContentFieldProps) {
   const { kind, typed } = content
   const isLong = useIsLong(typed)
   return (
@@ -48,6 +59,7 @@ export function ContentField({ label, kinds, content, rows, hint, error, onChang
           ) : (
             <textarea
               {...attributes}
+              data-first={isFirst ? '' : undefined}
               rows={rows}
               value={kind === 'null' ? '' : typed}
               placeholder={kind === 'null' ? 'null' : undefined}

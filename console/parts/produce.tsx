@@ -83,6 +83,7 @@ export function Produce({ topic, from, onClose, onProduced }: ProduceProps) {
             kinds={['text', 'base64']}
             content={draft.value}
             rows={8}
+            isFirst
             error={objections.value}
             onChange={value => change({ value })}
           />

@@ -8,7 +8,7 @@ import { Empty, Loaded } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
-import { counted } from '../../text/format.ts'
+import { count, counted } from '../../text/format.ts'
 import { UpSince } from '../brokers/broker-facts.tsx'
 import { BrokerBadges, Silence } from '../brokers/broker-state.tsx'
 import { useBrokers } from '../brokers/use-brokers.ts'
@@ -44,7 +44,7 @@ export function Broker() {
         ) : (
           <>
             Up since <UpSince seen={seen} />, leads {counted(seen.broker.leads, 'partition')}
-            {read.data !== undefined && ` of ${read.data.partitions}`}
+            {read.data !== undefined && ` of ${count(read.data.partitions)}`}
             {seen.broker.version !== null && `, version ${seen.broker.version}`}.
             <Silence seen={seen} />
           </>

@@ -11,7 +11,7 @@ import { bytes, count, counted, duration } from '../../text/format.ts'
 import type { Browsing } from './browse.ts'
 import type { Browsed } from './browse-pages.ts'
 import { RecordColumnChoice, type RecordColumns } from './rows.tsx'
-import { decodingOf, exportAddress, type MessageQuery, type MessageSearch } from './selection.ts'
+import { decodingOf, exportAddress, type MessageQuery, type MessageSearch, startOf } from './selection.ts'
 
 interface StatusLineProps {
   readonly topic: string
@@ -62,6 +62,9 @@ export function StatusLine({ topic, search, query, browsing, columns, onContinue
           <RecordColumnChoice columns={columns} />
         </div>
       )}
+      {data !== undefined && data.messages.length > 0 && (
+        <MissingStart offset={startOf(search) === 'offset' ? search.offset : null} ends={data.ends} />
+      )}
       {data?.broken != null && (
         <p role="alert" className="basis-full text-danger">
           The search could not go on. {data.broken.detail}
@@ -94,6 +97,22 @@ function summary({ messages, scanned, bytes: read, tookMs }: Browsed): string {
 
 function exactly({ scanned, bytes: read }: Browsed): string {
   return `The broker looked at ${counted(scanned, 'record')} in ${counted(read, 'byte')} of batches.`
+}
+
+interface MissingStartProps {
+  readonly offset: number | null
+  /** One log, if an offset is wanted: it is a position in one partition. */
+  readonly ends: Browsed['ends']
+}
+
+/** Says that the wanted first record is gone: the list would begin with another one without a word. */
+function MissingStart({ offset, ends: [log] }: MissingStartProps) {
+  if (offset === null || log === undefined || offset >= log.start) return null
+  return (
+    <p className="basis-full text-warn">
+      Offset {count(offset)} is no longer in partition {log.partition}: its log begins at offset {count(log.start)}.
+    </p>
+  )
 }
 
 function Export({ topic, query }: { readonly topic: string; readonly query: MessageQuery }) {

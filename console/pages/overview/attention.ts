@@ -9,7 +9,7 @@ import type { consumerLagsShape } from '../../../src/api/metrics.ts'
 import type { PageId } from '../../../src/api/pages.ts'
 import type { storageShape } from '../../../src/api/storage.ts'
 import type { Target } from '../../shell/address.tsx'
-import { counted } from '../../text/format.ts'
+import { count, counted } from '../../text/format.ts'
 
 export type ConsumerLag = z.output<typeof consumerLagsShape>['groups'][number]
 
@@ -104,7 +104,7 @@ const brokers: Part = ({ brokers: list, silent }) => {
   }
   const leaderless = list?.leaderless ?? 0
   if (leaderless > 0) {
-    const text = `No broker leads ${counted(leaderless, 'partition')} of ${list!.partitions}.`
+    const text = `No broker leads ${counted(leaderless, 'partition')} of ${count(list!.partitions)}.`
     found.push({ id: 'leaderless', tone: 'danger', before: text, name: null, after: '', target })
   }
   return found

@@ -59,6 +59,12 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
           ])}
         />
       )}
+      {tool === 'ketch' && (
+        <p className="text-muted">
+          <code className="font-mono">ketch</code> is the file <code className="font-mono">./ketch</code> in the folder
+          of the broker.{access.apiUser !== null && ' It asks for your password.'}
+        </p>
+      )}
       {tool !== 'ketch' && <Needs way={way} />}
       {Array.from(files.values(), file => (
         <Command key={file.name} label={`Write this to ${file.name}`} text={file.content} />
@@ -80,13 +86,6 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
           <Line recipe={produce} />
         </Step>
       </ol>
-      {tool === 'ketch' && (
-        <p className="mt-3 text-muted">
-          <code className="font-mono">ketch</code> comes with the broker: it is the file{' '}
-          <code className="font-mono">./ketch</code> in its folder.
-          {access.apiUser !== null && ' It asks for your password.'}
-        </p>
-      )}
     </>
   )
 }

@@ -64,10 +64,7 @@ export function DeleteRecords({ topic: { name, leaders }, onClose }: DeleteRecor
           }}
           options={[
             [ALL, leaders.length === 1 ? 'The only partition' : `All ${leaders.length} partitions`],
-            ...leaders.map(({ partition, start, end }) => {
-              const range = start === null || end === null ? 'does not answer' : `offsets ${start} to ${end}`
-              return [String(partition), `${partition}: ${range}`] as const
-            }),
+            ...leaders.map(leader => [String(leader.partition), `${leader.partition}: ${rangeOf(leader)}`] as const),
           ]}
         />
         {chosen !== ALL && (
@@ -93,6 +90,12 @@ export function DeleteRecords({ topic: { name, leaders }, onClose }: DeleteRecor
       </div>
     </Confirm>
   )
+}
+
+/** The end of a log is the offset of its next record. */
+function rangeOf({ start, end }: Pick<TopicDescription['leaders'][number], 'start' | 'end'>): string {
+  if (start === null || end === null) return 'does not answer'
+  return start === end ? 'no records' : `offsets ${start} to ${end - 1}`
 }
 
 function sentenceOf({ records, from, to, unknown }: LostRecords): string {
