@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { describeRoutes } from './openapi.ts'
+import { z } from 'zod'
+import { describeRoutes, membersOfAnswer } from './openapi.ts'
 import { allRoutes } from './routes/all.ts'
 
 test('a body refuses members that its shape does not name, at any depth', () => {
@@ -153,4 +154,17 @@ test('a sort key of a list has the name of the member that it sorts by', () => {
     }
   }
   assert.ok(sorted.length >= 8, sorted.join())
+})
+
+test('the members of an answer are those that are always there, and lists are marked', () => {
+  const shape = z.object({
+    name: z.string(),
+    rows: z.array(z.string()),
+    size: z.int().nullable(),
+    note: z.string().optional(),
+    list: z.array(z.int()).nullable(),
+  })
+  assert.equal(membersOfAnswer({ answers: { 200: shape } }), 'name rows[] size list')
+  assert.equal(membersOfAnswer({ answers: { 204: null, 304: null } }), '')
+  assert.equal(membersOfAnswer({ answers: { 304: null, 201: z.object({ id: z.int() }) } }), 'id')
 })

@@ -281,3 +281,16 @@ function inputSchema(shape: z.ZodType): Json {
   })
   return schema
 }
+
+/**
+ * Returns the members that a good answer always has, for the table of the console (scripts/docs.ts): separated by
+ * spaces, a list as `name[]`; '' if no answer is an object.
+ */
+export function membersOfAnswer({ answers }: Pick<AnyRoute, 'answers'>): string {
+  const shape = Object.values(answers).find(each => each instanceof z.ZodObject)
+  if (shape === undefined) return ''
+  return Object.entries<z.ZodType>(shape.shape)
+    .filter(([, member]) => !member.safeParse(undefined).success)
+    .map(([name, member]) => (member instanceof z.ZodArray ? `${name}[]` : name))
+    .join(' ')
+}
