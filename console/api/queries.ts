@@ -38,7 +38,8 @@ export const queryClient = new QueryClient({
       gcTime: 300_000,
       networkMode: 'always',
     },
-    mutations: { networkMode: 'always' },
+    // A password that was sent must not stay in memory.
+    mutations: { networkMode: 'always', gcTime: 0 },
   },
 })
 
