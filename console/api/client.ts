@@ -141,9 +141,12 @@ async function sendOnce(address: string, init: RequestInit, patienceMs: number, 
 /** Resolves after a time in ms. Throws what the signal aborts with. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  signal?.addEventListener('abort', () => resolve(), { once: true })
+  const wake = () => resolve()
+  const timer = setTimeout(wake, ms)
+  // A signal may live as long as the page, so that the listener must go.
+  signal?.addEventListener('abort', wake)
   await promise
   clearTimeout(timer)
+  signal?.removeEventListener('abort', wake)
   signal?.throwIfAborted()
 }

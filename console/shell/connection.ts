@@ -14,19 +14,19 @@ export interface Connection {
 let current: Connection = { answeredAtMs: 0, trouble: null }
 const listeners = new Set<() => void>()
 
-let doubted = Promise.withResolvers<void>()
+const doubters = new Set<() => void>()
 
-/** Resolves when an answer contradicts the heartbeat. */
-export function nextDoubt(): Promise<void> {
-  return doubted.promise
+/** Calls the listener whenever an answer contradicts the heartbeat. Returns the function that ends this. */
+export function onDoubt(listener: () => void): () => void {
+  doubters.add(listener)
+  return () => doubters.delete(listener)
 }
 
 /** Notes an answer to any request: null for a good one or a refusal, else why none came. */
 export function noteAnswer(problem: Problem | null): void {
   if (problem === null) current = { ...current, answeredAtMs: Date.now() }
   if ((problem === null) === (current.trouble === null)) return
-  doubted.resolve()
-  doubted = Promise.withResolvers()
+  for (const doubter of doubters) doubter()
 }
 
 /** Notes an answer to the heartbeat. */

@@ -3,9 +3,8 @@
 
 import { useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef } from 'react'
-import { pause } from '../api/client.ts'
 import { Problem } from '../api/problem.ts'
-import { nextDoubt, useConnection } from './connection.ts'
+import { onDoubt, useConnection } from './connection.ts'
 import { usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
 
@@ -30,11 +29,19 @@ export function useHeartbeat(): void {
 
   useEffect(() => {
     const ended = new AbortController()
+    let wake = () => {}
+    const forget = onDoubt(() => wake())
+    const rest = async () => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      wake = resolve
+      const timer = isPaused ? undefined : setTimeout(resolve, isAway ? BEAT_IN_TROUBLE_MS : BEAT_MS)
+      await promise
+      clearTimeout(timer)
+    }
     const beat = async () => {
       for (;;) {
-        const next = [nextDoubt()]
-        if (!isPaused) next.push(pause(isAway ? BEAT_IN_TROUBLE_MS : BEAT_MS, ended.signal))
-        await Promise.race(next)
+        await rest()
+        ended.signal.throwIfAborted()
         if (document.visibilityState !== 'visible') continue
         try {
           // The session rests in the store, so that the broker answers this only while both are there.
@@ -48,7 +55,11 @@ export function useHeartbeat(): void {
     beat().catch(() => {
       // The page was left, or the updates were paused or resumed.
     })
-    return () => ended.abort()
+    return () => {
+      forget()
+      ended.abort()
+      wake()
+    }
   }, [isPaused, isAway])
 
   useEffect(() => {
