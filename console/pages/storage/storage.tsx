@@ -3,11 +3,12 @@
 
 import type { Capability } from '../../../src/api/capabilities.ts'
 import { STORAGE_TABS } from '../../../src/api/pages.ts'
+import { useRead } from '../../api/queries.ts'
 import { PageHead } from '../../parts/page.tsx'
-import { Empty } from '../../parts/states.tsx'
+import { Empty, Loaded } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { useHere } from '../../shell/address.tsx'
-import { useCapabilities, useCapability } from '../../shell/capabilities.ts'
+import { useCapabilities } from '../../shell/capabilities.ts'
 import { LocalTier } from './local-tier.tsx'
 
 type Tab = (typeof STORAGE_TABS)[number]
@@ -62,17 +63,23 @@ const PURPOSES: Readonly<Record<Exclude<Tab, 'local'>, string>> = {
 }
 
 function Waiting({ tab }: { readonly tab: Exclude<Tab, 'local'> }) {
-  const capability = useCapability(NEEDED[tab])
-  if (capability === undefined) return null
+  const read = useRead('show capabilities', {})
   return (
-    <Empty title={capability.because ?? `${capability.label} is on, and has nothing to show yet.`}>
-      {PURPOSES[tab]}
-      {capability.state === 'off' && capability.setting !== null && (
-        <>
-          {' '}
-          The setting <code className="font-mono">{capability.setting}</code> switches it on.
-        </>
-      )}
-    </Empty>
+    <Loaded read={read} of="The capabilities" rows={4}>
+      {({ capabilities }) => {
+        const { label, state, setting, because } = capabilities.find(({ id }) => id === NEEDED[tab])!
+        return (
+          <Empty title={because ?? `${label} is on, and has nothing to show yet.`}>
+            {PURPOSES[tab]}
+            {state === 'off' && setting !== null && (
+              <>
+                {' '}
+                The setting <code className="font-mono">{setting}</code> switches it on.
+              </>
+            )}
+          </Empty>
+        )
+      }}
+    </Loaded>
   )
 }
