@@ -14,8 +14,13 @@ import { noRedis, startRedis } from '../../testing/redis.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
 import { ADMIN, ensureConsole, must } from './world.ts'
 
-const SAID_WITHIN_MS = 5_000
-const RIGHT_WITHIN_MS = 5_000
+/**
+ * The limits in ms. They hold on a machine that does nothing else (KETCH_LONG=1). Beside other tests everything takes
+ * longer, so that the short form allows more.
+ */
+const isLong = process.env.KETCH_LONG === '1'
+const SAID_WITHIN_MS = isLong ? 5_000 : 15_000
+const RIGHT_WITHIN_MS = isLong ? 5_000 : 15_000
 
 /** The pages with real parameters. */
 const ALL_PATHS = Object.values(pages)
@@ -23,7 +28,7 @@ const ALL_PATHS = Object.values(pages)
   .map(({ path }) => path.replace(':topic', 'orders').replace(':group', 'billing').replace(':broker', '0'))
 
 /** KETCH_LONG=1 tries every page, which takes five minutes; without it three pages stand for all. */
-const PATHS = process.env.KETCH_LONG === '1' ? ALL_PATHS : ['/', '/topics/orders/messages', '/groups']
+const PATHS = isLong ? ALL_PATHS : ['/', '/topics/orders/messages', '/groups']
 
 interface Outage {
   readonly name: string
