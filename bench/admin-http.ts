@@ -8,6 +8,7 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { systemClock } from '../src/base/clock.ts'
+import { signInAt } from '../testing/admin-client.ts'
 import { freePort } from '../testing/process.ts'
 import { type Finding, type Harness, median, type Question } from './harness.ts'
 import { commitMany, createMany, manyNames } from './many.ts'
@@ -96,7 +97,7 @@ async function watchable(harness: Harness, settings: Readonly<Record<string, str
 }
 
 async function measureQueries(base: string, harness: Harness): Promise<Finding[]> {
-  const cookie = await signIn(base)
+  const { cookie } = await signInAt(base, 'admin', PASSWORD)
   const findings: Finding[] = []
   for (const { what, path, ceilingMs } of QUERIES) {
     // The first request pays for the compiler; people ask more than once.
@@ -151,7 +152,7 @@ function repeatQueries(base: string): () => Promise<void> {
   const run = async () => {
     while (!isOver) {
       const again = new Promise<void>(resolve => setTimeout(resolve, EVERY_MS))
-      const cookie = await signIn(base)
+      const { cookie } = await signInAt(base, 'admin', PASSWORD)
       for (const { path } of QUERIES) await receive(base, path, cookie)
       await Promise.race([again, stop.promise])
     }
@@ -164,19 +165,6 @@ function repeatQueries(base: string): () => Promise<void> {
     stop.resolve()
     return running
   }
-}
-
-async function signIn(base: string): Promise<string> {
-  const response = await fetch(`${base}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username: 'admin', password: PASSWORD }),
-  })
-  const cookie = response.headers.get('set-cookie')?.split(';')[0]
-  if (!response.ok || cookie === undefined)
-    throw new Error(`signing in was answered ${response.status}: ${await response.text()}`)
-  await response.arrayBuffer()
-  return cookie
 }
 
 /** Returns the milliseconds until the whole answer has arrived. */

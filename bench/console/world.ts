@@ -9,6 +9,7 @@ import type { Browser, CDPSession, Page } from 'playwright-core'
 import { ensureConsole } from '../../e2e/console/world.ts'
 import { root } from '../../scripts/node24.mjs'
 import { systemClock } from '../../src/base/clock.ts'
+import { signInAt } from '../../testing/admin-client.ts'
 import type { BrokerProcess } from '../../testing/process.ts'
 import { frameReader, prepareBatch, produceHead, readProduced } from '../frames.ts'
 import type { Harness } from '../harness.ts'
@@ -84,7 +85,7 @@ export async function openWorld(harness: Harness): Promise<World> {
   const requests = busy.map(topic => Buffer.concat([produceHead(topic, 0, batch.length), batch]))
   harness.after(await keepProducing(broker.port, requests, BATCHES_A_SECOND * busy.length))
   const fullAtMs = systemClock.monotonic() + SAMPLES * SAMPLE_MS
-  const signIn = () => signInAt(broker.url)
+  const signIn = async () => (await signInAt(broker.url, 'admin', PASSWORD)).cookie
   return {
     broker,
     signIn,
@@ -152,19 +153,6 @@ export async function keepProducing(
     clearInterval(timer)
     socket.destroy()
   }
-}
-
-async function signInAt(url: string): Promise<string> {
-  const response = await fetch(`${url}/api/v1/auth/login`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ username: 'admin', password: PASSWORD }),
-  })
-  const cookie = response.headers.get('set-cookie')?.split(';')[0]
-  if (!response.ok || cookie === undefined)
-    throw new Error(`signing in was answered ${response.status}: ${await response.text()}`)
-  await response.arrayBuffer()
-  return cookie
 }
 
 async function visit(browser: Browser, url: string, cookie: string): Promise<Visit> {

@@ -67,6 +67,11 @@ export function asProblem(error: unknown): Problem {
   })
 }
 
+/** Returns the problem if none of its objections stands at a field; else null. */
+export function unplaced(problem: Problem | null): Problem | null {
+  return problem !== null && Object.keys(problem.fields).length === 0 ? problem : null
+}
+
 /** Returns the problem of an answer that is not ok. */
 export async function problemOf(answer: Response): Promise<Problem> {
   const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN)

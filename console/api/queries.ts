@@ -125,8 +125,8 @@ interface ChangeOptions {
 }
 
 /**
- * Reads are asked for again after a change, also those that a page makes of several requests. A check of a draft
- * (`validateOnly`) is none: its draft is done.
+ * Returns whether an answer is asked for again after a change. A page may make a read of several requests, which has a
+ * name of its own. The check of a draft (`validateOnly`) is not repeated: the change has just used the draft.
  */
 function isRead({ queryKey: [name] }: { readonly queryKey: readonly unknown[] }): boolean {
   return !Object.hasOwn(operations, String(name)) || operations[name as Operation].method === 'GET'

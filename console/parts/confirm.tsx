@@ -3,11 +3,8 @@
 import { type ReactNode, useState } from 'react'
 import type { Operation } from '../api/client.ts'
 import type { Problem } from '../api/problem.ts'
-import { Action, Button } from './button.tsx'
-import { Dialog, DialogActions } from './dialog.tsx'
-import { TextField } from './field.tsx'
-import { ProblemNote } from './problem-note.tsx'
-import { VisibleText } from './visible-text.tsx'
+import { FormDialog } from './form-dialog.tsx'
+import { TypedName } from './typed-name.tsx'
 
 interface ConfirmProps {
   readonly operation: Operation
@@ -28,38 +25,20 @@ interface ConfirmProps {
 export function Confirm(props: ConfirmProps) {
   const { operation, title, name, children, verb, isBusy, problem, onConfirm, onClose } = props
   const [typed, setTyped] = useState('')
-  const isReady = name === null || typed === name
   return (
-    <Dialog title={title} onClose={onClose}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          if (isReady) onConfirm()
-        }}
-      >
-        {children}
-        {name !== null && (
-          <TextField
-            label={
-              <>
-                Type <VisibleText text={name} /> to confirm
-              </>
-            }
-            value={typed}
-            onChange={setTyped}
-            autoComplete="off"
-            spellCheck={false}
-            isMono
-          />
-        )}
-        {problem !== null && <ProblemNote problem={problem} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Action operation={operation} type="submit" kind="danger" disabled={!isReady} isBusy={isBusy}>
-            {verb}
-          </Action>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      operation={operation}
+      title={title}
+      verb={verb}
+      isDanger
+      isReady={name === null || typed === name}
+      isBusy={isBusy}
+      problem={problem}
+      onSubmit={onConfirm}
+      onClose={onClose}
+    >
+      {children}
+      {name !== null && <TypedName name={name} value={typed} onChange={setTyped} />}
+    </FormDialog>
   )
 }

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import type { CleanUp } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
+import { suiteCleanUp } from './clean-ups.ts'
 import { NAMES, seed } from './seeded.ts'
 import { addressOf, pageStops, settle } from './tour.ts'
 import { ADMIN, startWorld, type World } from './world.ts'
@@ -41,8 +41,7 @@ async function change(page: Page, at: number): Promise<void> {
 }
 
 describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
-  const cleaners: (() => Promise<void>)[] = []
-  const own: CleanUp = { after: clean => cleaners.push(clean) }
+  const own = suiteCleanUp()
   let browser: Browser
   let world: World
   const lanes: { here: Page; there: Page }[] = []
@@ -63,7 +62,7 @@ describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
   })
   after(async () => {
     await browser?.close()
-    for (const clean of cleaners.toReversed()) await clean()
+    await own.run()
   })
 
   for (const lane of [0, 1])

@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page, Route } from 'playwright-core'
-import type { CleanUp } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
+import { suiteCleanUp } from './clean-ups.ts'
 import { type Operation, operationOf } from './operations.ts'
 import { seed } from './seeded.ts'
 import { pageStops as ownStops, settle } from './tour.ts'
@@ -70,8 +70,7 @@ async function tamper(page: Page) {
 }
 
 describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
-  const cleaners: (() => Promise<void>)[] = []
-  const own: CleanUp = { after: clean => cleaners.push(clean) }
+  const own = suiteCleanUp()
   let browser: Browser
   let world: World
   before(async () => {
@@ -81,7 +80,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
   })
   after(async () => {
     await browser?.close()
-    for (const clean of cleaners.toReversed()) await clean()
+    await own.run()
   })
 
   for (const lane of [0, 1])

@@ -5,11 +5,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { type PageId, pages, type Page as Row } from '../../src/api/pages.ts'
-import type { CleanUp } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { freePort } from '../../testing/free-port.ts'
 import { startRealProvider } from '../sso/provider.ts'
 import { noBrowser, openBrowser, overflow, resize, signIn, type Visit, visit } from './browser.ts'
+import { suiteCleanUp } from './clean-ups.ts'
 import {
   HOSTILE,
   HOSTILE_TOPICS,
@@ -27,8 +27,7 @@ import { ADMIN, must, startWorld, type World } from './world.ts'
 const WIDTHS = [1280, 360] as const
 
 describe('hostile texts in the console', { skip: noBrowser }, () => {
-  const cleaners: (() => Promise<void>)[] = []
-  const own: CleanUp = { after: clean => cleaners.push(clean) }
+  const own = suiteCleanUp()
   let browser: Browser
   let world: World
   let visited: Visit
@@ -51,7 +50,7 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
   })
   after(async () => {
     await browser?.close()
-    for (const clean of cleaners.toReversed()) await clean()
+    await own.run()
   })
 
   /** Visits an address and returns what is wrong there. */

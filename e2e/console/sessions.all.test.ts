@@ -10,13 +10,13 @@ import type { Browser, BrowserContext, Page } from 'playwright-core'
 import type { CleanUp } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { noBrowser, openBrowser, signIn, visit, watch } from './browser.ts'
+import { suiteCleanUp } from './clean-ups.ts'
 import { ADMIN, must, startWorld, type World } from './world.ts'
 
 const OTHER = Object.freeze({ username: 'olga', password: 'another administrator', role: 'ADMIN' })
 
 describe('sessions of the console', { skip: noBrowser }, () => {
-  const cleaners: (() => Promise<void>)[] = []
-  const own: CleanUp = { after: clean => cleaners.push(clean) }
+  const own = suiteCleanUp()
   let browser: Browser
   let world: World
   before(async () => {
@@ -26,7 +26,7 @@ describe('sessions of the console', { skip: noBrowser }, () => {
   })
   after(async () => {
     await browser?.close()
-    for (const clean of cleaners.toReversed()) await clean()
+    await own.run()
   })
 
   /** Returns how often the audit log has this change by this user. */

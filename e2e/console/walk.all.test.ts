@@ -13,8 +13,8 @@ import { operations } from '../../console/api/operations.ts'
 import { root } from '../../scripts/node24.mjs'
 import { pages } from '../../src/api/pages.ts'
 import { signInAt } from '../../testing/admin-client.ts'
-import type { CleanUp } from '../../testing/broker.ts'
 import { noBrowser, openBrowser, overflow, resize, signIn, type Visit, violations, visit } from './browser.ts'
+import { suiteCleanUp } from './clean-ups.ts'
 import { closeWithManners, nameOf, type Opener, openDialog, openersOf, placeOfFocus } from './dialogs.ts'
 import { adminOperations, WITHOUT_CONTROL } from './operations.ts'
 import { seed } from './seeded.ts'
@@ -40,8 +40,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'Some records of … remain': 'it needs a partition that does not answer',
 }
 
-const cleaners: (() => Promise<void>)[] = []
-const own: CleanUp = { after: clean => cleaners.push(clean) }
+const own = suiteCleanUp()
 
 /** Looks at the page, or at the dialog over it, in every theme and width. Returns what is wrong. */
 async function look(page: Page, picture: string, isDialog = false): Promise<readonly string[]> {
@@ -129,7 +128,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
   })
   after(async () => {
     await browser?.close()
-    for (const clean of cleaners.toReversed()) await clean()
+    await own.run()
     console.log(`The pictures of all pages are in ${PICTURES}.`)
   })
 

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page, Route } from 'playwright-core'
-import type { CleanUp } from '../../testing/broker.ts'
 import { noBrowser, openBrowser, type Visit, visitAs } from './browser.ts'
+import { suiteCleanUp } from './clean-ups.ts'
 import { NAMES, seed } from './seeded.ts'
 import { addressOf, pageStops } from './tour.ts'
 import { startWorld, type World } from './world.ts'
@@ -26,8 +26,7 @@ const WRONG: Readonly<Record<string, readonly [number, string, string]>> = {
 }
 
 describe('answers that are none', { skip: noBrowser }, () => {
-  const cleaners: (() => Promise<void>)[] = []
-  const own: CleanUp = { after: clean => cleaners.push(clean) }
+  const own = suiteCleanUp()
   let browser: Browser
   let world: World
   let visited: Visit
@@ -47,7 +46,7 @@ describe('answers that are none', { skip: noBrowser }, () => {
   })
   after(async () => {
     await browser?.close()
-    for (const clean of cleaners.toReversed()) await clean()
+    await own.run()
   })
 
   for (const [kind, answer] of Object.entries(WRONG))

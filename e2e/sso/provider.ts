@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Provider from 'oidc-provider'
+import type { Values } from '../../src/settings/settings.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 
 export interface RealProvider {
@@ -53,4 +54,18 @@ async function stopServer(server: Server): Promise<void> {
   server.close()
   server.closeAllConnections()
   await closed
+}
+
+/** Returns the settings of a broker whose users sign in at this provider; two groups give the two roles. */
+export function ssoSettings({ issuer, client }: RealProvider): Partial<Values> {
+  return {
+    'admin.oauth.enabled': true,
+    'admin.oauth.issuer-uri': issuer,
+    'admin.oauth.client-id': client.id,
+    'admin.oauth.client-secret': client.secret,
+    'admin.oauth.audience': client.id,
+    'admin.oauth.scopes': 'openid profile groups',
+    'admin.oauth.roles.admin-group': 'ketch-admins',
+    'admin.oauth.roles.viewer-group': 'ketch-viewers',
+  }
 }

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { startBroker } from '../../testing/broker.ts'
 import { freePort } from '../../testing/free-port.ts'
-import { startRealProvider } from './provider.ts'
+import { ssoSettings, startRealProvider } from './provider.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
 const skip = existsSync(CHROMIUM) ? false : `no ${CHROMIUM}: install the Debian package chromium`
@@ -29,14 +29,7 @@ describe('single sign-on with a real provider and a real browser', { skip }, () 
       {
         'server.port': port,
         'admin.password': ADMIN.password,
-        'admin.oauth.enabled': true,
-        'admin.oauth.issuer-uri': provider.issuer,
-        'admin.oauth.client-id': provider.client.id,
-        'admin.oauth.client-secret': provider.client.secret,
-        'admin.oauth.audience': provider.client.id,
-        'admin.oauth.scopes': 'openid profile groups',
-        'admin.oauth.roles.admin-group': 'ketch-admins',
-        'admin.oauth.roles.viewer-group': 'ketch-viewers',
+        ...ssoSettings(provider),
       },
       { hasHttp: true },
     )

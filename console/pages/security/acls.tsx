@@ -14,7 +14,7 @@ import { useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { toast } from '../../shell/toasts.tsx'
 import { GrantDialog } from './grant-dialog.tsx'
-import { LIMIT, SecurityList } from './security-list.tsx'
+import { SecurityList, useListQuery } from './security-list.tsx'
 
 export function Acls() {
   const { search, set } = useHere('security')
@@ -22,7 +22,7 @@ export function Acls() {
   const [isGranting, setGranting] = useState(false)
   const [taken, setTaken] = useState<AclRule | null>(null)
   const sort = search.sort === 'resource' ? 'resource' : 'principal'
-  const query = { q: search.q, sort, order: search.order, offset: search.offset ?? 0, limit: LIMIT }
+  const query = { ...useListQuery('principal'), sort }
   const read = useRead('list acls', { query })
   const principal: Column<AclRule> = {
     id: 'principal',

@@ -9,25 +9,17 @@ import { Confirm } from '../../parts/confirm.tsx'
 import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
-import { useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { toast } from '../../shell/toasts.tsx'
 import { count } from '../../text/format.ts'
 import { NewCredential } from './new-credential.tsx'
-import { LIMIT, SecurityList } from './security-list.tsx'
+import { SecurityList, useListQuery } from './security-list.tsx'
 
 export function Credentials() {
-  const { search } = useHere('security')
   const sasl = useCapability('sasl')
   const [isCreating, setCreating] = useState(false)
   const [deleted, setDeleted] = useState<Credential | null>(null)
-  const query = {
-    q: search.q,
-    sort: search.sort || 'username',
-    order: search.order,
-    offset: search.offset ?? 0,
-    limit: LIMIT,
-  }
+  const query = useListQuery('username')
   const read = useRead('list credentials', { query })
   const columns: readonly Column<Credential>[] = [
     { id: 'username', head: 'User', sort: 'username', isFixed: true, cell: row => <VisibleText text={row.username} /> },

@@ -3,11 +3,10 @@
 
 import { useState } from 'react'
 import type { NewAcl } from '../../../src/api/acls.ts'
+import { unplaced } from '../../api/problem.ts'
 import { useChange, useRead } from '../../api/queries.ts'
-import { Action, Button } from '../../parts/button.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/field.tsx'
-import { ProblemNote } from '../../parts/problem-note.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { toast } from '../../shell/toasts.tsx'
 import { counted } from '../../text/format.ts'
 
@@ -77,73 +76,68 @@ export function GrantDialog({ onClose, onGranted }: GrantDialogProps) {
   }
   const objection = problem?.fields ?? {}
   return (
-    <Dialog title="Grant access" onClose={onClose}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          if (isReady) void submit()
-        }}
-      >
+    <FormDialog
+      operation="create acl"
+      title="Grant access"
+      verb="Grant"
+      isReady={isReady}
+      isBusy={isBusy}
+      problem={unplaced(problem)}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Allow"
+        value={principal}
+        onChange={setPrincipal}
+        error={objection.principal}
+        hint="A user name, or group:<name> for a group of access tokens."
+        autoComplete="off"
+        spellCheck={false}
+        required
+      />
+      <SelectField
+        label="To"
+        value={kind}
+        options={KINDS}
+        onChange={text => setKind(KINDS.find(([each]) => each === text)![0])}
+      />
+      {usesTopic && (
         <TextField
-          label="Allow"
-          value={principal}
-          onChange={setPrincipal}
-          error={objection.principal}
-          hint="A user name, or group:<name> for a group of access tokens."
+          label="Topic"
+          value={topic}
+          onChange={setTopic}
+          error={usesGroup ? undefined : objection.resource}
+          hint={<Matches resource={topic} of="topic" />}
           autoComplete="off"
           spellCheck={false}
+          isMono
           required
         />
-        <SelectField
-          label="To"
-          value={kind}
-          options={KINDS}
-          onChange={text => setKind(KINDS.find(([each]) => each === text)![0])}
+      )}
+      {usesGroup && (
+        <TextField
+          label="Group"
+          value={group}
+          onChange={setGroup}
+          error={objection.resource}
+          hint={<Matches resource={group} of="group" />}
+          autoComplete="off"
+          spellCheck={false}
+          isMono
+          required
         />
-        {usesTopic && (
-          <TextField
-            label="Topic"
-            value={topic}
-            onChange={setTopic}
-            error={usesGroup ? undefined : objection.resource}
-            hint={<Matches resource={topic} of="topic" />}
-            autoComplete="off"
-            spellCheck={false}
-            isMono
-            required
-          />
-        )}
-        {usesGroup && (
-          <TextField
-            label="Group"
-            value={group}
-            onChange={setGroup}
-            error={objection.resource}
-            hint={<Matches resource={group} of="group" />}
-            autoComplete="off"
-            spellCheck={false}
-            isMono
-            required
-          />
-        )}
-        {problem !== null && Object.keys(objection).length === 0 && <ProblemNote problem={problem} />}
-        <p className="mt-3 text-muted">
-          {rules.map(({ operation, resourceType, resource }) => (
-            <span key={`${operation} ${resourceType}`} className="block">
-              Rule: {operation} on the {resourceType?.toLowerCase()}{' '}
-              {resource === undefined || resource === '' ? '…' : resource}
-            </span>
-          ))}
-          Open connections keep the rules that they began with.
-        </p>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Action operation="create acl" type="submit" kind="primary" isBusy={isBusy} disabled={!isReady}>
-            Grant
-          </Action>
-        </DialogActions>
-      </form>
-    </Dialog>
+      )}
+      <p className="mt-3 text-muted">
+        {rules.map(({ operation, resourceType, resource }) => (
+          <span key={`${operation} ${resourceType}`} className="block">
+            Rule: {operation} on the {resourceType?.toLowerCase()}{' '}
+            {resource === undefined || resource === '' ? '…' : resource}
+          </span>
+        ))}
+        Open connections keep the rules that they began with.
+      </p>
+    </FormDialog>
   )
 }
 

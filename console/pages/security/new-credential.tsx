@@ -4,13 +4,13 @@
 import { useState } from 'react'
 import { MECHANISMS, type Mechanism } from '../../../src/api/words.ts'
 import { ask } from '../../api/client.ts'
-import { asProblem, type Problem } from '../../api/problem.ts'
+import { asProblem, type Problem, unplaced } from '../../api/problem.ts'
 import { useChange } from '../../api/queries.ts'
-import { Action, Button } from '../../parts/button.tsx'
+import { Button } from '../../parts/button.tsx'
 import { Command } from '../../parts/copy.tsx'
 import { Dialog, DialogActions } from '../../parts/dialog.tsx'
 import { SelectField, SwitchField, TextField } from '../../parts/field.tsx'
-import { ProblemNote } from '../../parts/problem-note.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { waysOf } from '../../shell/listeners.ts'
 import { javaProperties, librdkafkaProperties } from '../../text/client-properties.ts'
@@ -69,89 +69,78 @@ function CredentialForm({ onMade, onClose }: { readonly onMade: (made: Made) => 
   }
   const objections = problem?.fields ?? {}
   return (
-    <Dialog title="New SASL credential" onClose={onClose}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          void submit()
+    <FormDialog
+      operation="store credential"
+      title="New SASL credential"
+      verb={isTaken ? 'Replace credential' : 'Create credential'}
+      isReady={username !== '' && (!isTaken || mayReplace)}
+      isBusy={isBusy}
+      problem={unplaced(problem)}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <TextField
+        label="User"
+        value={username}
+        onChange={text => {
+          setUsername(text)
+          setTaken(false)
+          setMayReplace(false)
         }}
-      >
+        error={objections.username}
+        hint="At most 128 characters, without a colon."
+        autoComplete="off"
+        spellCheck={false}
+        required
+      />
+      <SelectField
+        label="Mechanism"
+        value={mechanism}
+        options={MECHANISMS.map(each => [each, each] as const)}
+        onChange={text => setMechanism(MECHANISMS.find(each => each === text)!)}
+        error={objections.mechanism}
+        hint={
+          mechanism === 'PLAIN'
+            ? 'PLAIN sends the password itself to the broker, so that it needs a listener with TLS.'
+            : 'The password never crosses the network.'
+        }
+      />
+      <TextField
+        label="Tenant (optional)"
+        value={tenant}
+        onChange={setTenant}
+        error={objections.tenant_id}
+        hint="Goes with the connections of this user."
+        autoComplete="off"
+        spellCheck={false}
+      />
+      <SwitchField
+        label="Generate a password"
+        isOn={isGenerated}
+        onChange={setGenerated}
+        hint="It is shown once, afterwards."
+      />
+      {!isGenerated && (
         <TextField
-          label="User"
-          value={username}
-          onChange={text => {
-            setUsername(text)
-            setTaken(false)
-            setMayReplace(false)
-          }}
-          error={objections.username}
-          hint="At most 128 characters, without a colon."
-          autoComplete="off"
-          spellCheck={false}
+          label="Password"
+          type="password"
+          value={typed}
+          onChange={setTyped}
+          error={objections.password}
+          hint="8 to 1024 bytes of any Unicode."
+          autoComplete="new-password"
           required
         />
-        <SelectField
-          label="Mechanism"
-          value={mechanism}
-          options={MECHANISMS.map(each => [each, each] as const)}
-          onChange={text => setMechanism(MECHANISMS.find(each => each === text)!)}
-          error={objections.mechanism}
-          hint={
-            mechanism === 'PLAIN'
-              ? 'PLAIN sends the password itself to the broker, so that it needs a listener with TLS.'
-              : 'The password never crosses the network.'
-          }
-        />
-        <TextField
-          label="Tenant (optional)"
-          value={tenant}
-          onChange={setTenant}
-          error={objections.tenant_id}
-          hint="Goes with the connections of this user."
-          autoComplete="off"
-          spellCheck={false}
-        />
-        <SwitchField
-          label="Generate a password"
-          isOn={isGenerated}
-          onChange={setGenerated}
-          hint="It is shown once, afterwards."
-        />
-        {!isGenerated && (
-          <TextField
-            label="Password"
-            type="password"
-            value={typed}
-            onChange={setTyped}
-            error={objections.password}
-            hint="8 to 1024 bytes of any Unicode."
-            autoComplete="new-password"
-            required
-          />
-        )}
-        {isTaken && (
-          <div role="alert" className="my-3 rounded-control bg-warn-soft p-3">
-            <p className="text-warn">
-              {username} has a credential already. Replacing it locks out every client that uses the old password.
-            </p>
-            <SwitchField label={`Replace the credential of ${username}`} isOn={mayReplace} onChange={setMayReplace} />
-          </div>
-        )}
-        {problem !== null && Object.keys(objections).length === 0 && <ProblemNote problem={problem} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Action
-            operation="store credential"
-            type="submit"
-            kind="primary"
-            isBusy={isBusy}
-            disabled={username === '' || (isTaken && !mayReplace)}
-          >
-            {isTaken ? 'Replace credential' : 'Create credential'}
-          </Action>
-        </DialogActions>
-      </form>
-    </Dialog>
+      )}
+      {isTaken && (
+        <div role="alert" className="my-3 rounded-control bg-warn-soft p-3">
+          <p className="text-warn">
+            {username} has a credential already. Replacing it locks out every client that uses the old password.
+          </p>
+          <SwitchField label={`Replace the credential of ${username}`} isOn={mayReplace} onChange={setMayReplace} />
+        </div>
+      )}
+    </FormDialog>
   )
 }
 

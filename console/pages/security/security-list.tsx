@@ -9,7 +9,14 @@ import { Loaded } from '../../parts/states.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { useHere } from '../../shell/address.tsx'
 
-export const LIMIT = 100
+const LIMIT = 100
+
+/** Returns the query of a list for the address; `sort` is the sort that the list has by default. */
+export function useListQuery(sort: string) {
+  const { search } = useHere('security')
+  const { q, order, offset } = search
+  return { q, sort: search.sort || sort, order, offset: offset ?? 0, limit: LIMIT }
+}
 
 interface SecurityListProps<Answer, Row> {
   /** The plural of the rows: `users`. */

@@ -3,13 +3,12 @@
 import { useState } from 'react'
 import type { User } from '../../../src/api/users.ts'
 import { ROLES, type Role } from '../../../src/api/words.ts'
+import { unplaced } from '../../api/problem.ts'
 import { useChange } from '../../api/queries.ts'
-import { Action, Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
 import { SelectField, TextField } from '../../parts/field.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { NewPassword } from '../../parts/new-password.tsx'
-import { ProblemNote } from '../../parts/problem-note.tsx'
 import { toast } from '../../shell/toasts.tsx'
 
 const ROLE_OPTIONS = [
@@ -31,45 +30,29 @@ export function NewUser({ onClose }: { readonly onClose: () => void }) {
     onClose()
   }
   return (
-    <Dialog title="New console user" onClose={onClose}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          if (isRepeated) void submit()
-        }}
-      >
-        <TextField
-          label="Name"
-          value={username}
-          onChange={setUsername}
-          error={problem?.fields.username}
-          hint="At most 128 characters, without a colon."
-          autoComplete="off"
-          spellCheck={false}
-          required
-        />
-        <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={text => setRole(roleOf(text))} />
-        <NewPassword
-          value={password}
-          onChange={setPassword}
-          onRepeated={setRepeated}
-          error={problem?.fields.password}
-        />
-        {problem !== null && Object.keys(problem.fields).length === 0 && <ProblemNote problem={problem} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Action
-            operation="create user"
-            type="submit"
-            kind="primary"
-            isBusy={isBusy}
-            disabled={!isRepeated || username === ''}
-          >
-            Create user
-          </Action>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      operation="create user"
+      title="New console user"
+      verb="Create user"
+      isReady={isRepeated && username !== ''}
+      isBusy={isBusy}
+      problem={unplaced(problem)}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <TextField
+        label="Name"
+        value={username}
+        onChange={setUsername}
+        error={problem?.fields.username}
+        hint="At most 128 characters, without a colon."
+        autoComplete="off"
+        spellCheck={false}
+        required
+      />
+      <SelectField label="Role" value={role} options={ROLE_OPTIONS} onChange={text => setRole(roleOf(text))} />
+      <NewPassword value={password} onChange={setPassword} onRepeated={setRepeated} error={problem?.fields.password} />
+    </FormDialog>
   )
 }
 
@@ -87,30 +70,25 @@ export function ChangeRole({ user: { username, role: before }, onClose }: OfUser
     onClose()
   }
   return (
-    <Dialog title={`Role of ${username}`} onClose={onClose}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          void submit()
-        }}
-      >
-        <SelectField
-          label="Role"
-          value={role}
-          options={ROLE_OPTIONS}
-          onChange={text => setRole(roleOf(text))}
-          error={problem?.fields.role}
-        />
-        <p className="text-muted">This ends the sessions of {username}.</p>
-        {problem !== null && <ProblemNote problem={problem} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Action operation="change user" type="submit" kind="primary" isBusy={isBusy} disabled={role === before}>
-            Change role
-          </Action>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      operation="change user"
+      title={`Role of ${username}`}
+      verb="Change role"
+      isReady={role !== before}
+      isBusy={isBusy}
+      problem={problem}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <SelectField
+        label="Role"
+        value={role}
+        options={ROLE_OPTIONS}
+        onChange={text => setRole(roleOf(text))}
+        error={problem?.fields.role}
+      />
+      <p className="text-muted">This ends the sessions of {username}.</p>
+    </FormDialog>
   )
 }
 
@@ -124,35 +102,19 @@ export function SetPassword({ user: { username }, onClose }: OfUser) {
     onClose()
   }
   return (
-    <Dialog title={`New password for ${username}`} onClose={onClose}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          if (isRepeated) void submit()
-        }}
-      >
-        <NewPassword
-          value={password}
-          onChange={setPassword}
-          onRepeated={setRepeated}
-          error={problem?.fields.password}
-        />
-        <p className="text-muted">This ends the sessions of {username}.</p>
-        {problem !== null && Object.keys(problem.fields).length === 0 && <ProblemNote problem={problem} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Action
-            operation="change user"
-            type="submit"
-            kind="primary"
-            isBusy={isBusy}
-            disabled={!isRepeated || password === ''}
-          >
-            Set password
-          </Action>
-        </DialogActions>
-      </form>
-    </Dialog>
+    <FormDialog
+      operation="change user"
+      title={`New password for ${username}`}
+      verb="Set password"
+      isReady={isRepeated && password !== ''}
+      isBusy={isBusy}
+      problem={unplaced(problem)}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <NewPassword value={password} onChange={setPassword} onRepeated={setRepeated} error={problem?.fields.password} />
+      <p className="text-muted">This ends the sessions of {username}.</p>
+    </FormDialog>
   )
 }
 

@@ -10,25 +10,18 @@ import type { Column } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
-import { useGo, useHere } from '../../shell/address.tsx'
+import { useGo } from '../../shell/address.tsx'
 import { useSession } from '../../shell/session.tsx'
-import { LIMIT, SecurityList } from './security-list.tsx'
+import { SecurityList, useListQuery } from './security-list.tsx'
 import { ChangeRole, DeleteUser, NewUser, SetPassword } from './user-dialogs.tsx'
 
 type Open = { readonly kind: 'new' } | { readonly kind: 'role' | 'password' | 'delete'; readonly user: User }
 
 export function Users() {
-  const { search } = useHere('security')
   const { status } = useSession()
   const go = useGo()
   const [open, setOpen] = useState<Open | null>(null)
-  const query = {
-    q: search.q,
-    sort: search.sort || 'username',
-    order: search.order,
-    offset: search.offset ?? 0,
-    limit: LIMIT,
-  }
+  const query = useListQuery('username')
   const read = useRead('list users', { query })
   const columns: readonly Column<User>[] = [
     {

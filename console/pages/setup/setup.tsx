@@ -2,7 +2,7 @@
 
 import { useState } from 'react'
 import { ask } from '../../api/client.ts'
-import { asProblem, type Problem } from '../../api/problem.ts'
+import { asProblem, type Problem, unplaced } from '../../api/problem.ts'
 import { Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { NewPassword } from '../../parts/new-password.tsx'
@@ -28,6 +28,7 @@ export function Setup() {
     await refresh().catch(() => {})
     setBusy(false)
   }
+  const rest = unplaced(problem)
   return (
     <div className="rounded-card border border-line bg-surface p-6">
       <PageHead title="Create the first administrator" documentTitle="First-run setup">
@@ -60,7 +61,7 @@ export function Setup() {
           onRepeated={setRepeated}
           error={problem?.fields.password}
         />
-        {problem !== null && Object.keys(problem.fields).length === 0 && <ProblemNote problem={problem} />}
+        {rest !== null && <ProblemNote problem={rest} />}
         <div className="mt-4">
           <Button type="submit" kind="primary" isBusy={isBusy} disabled={!isRepeated || password === ''}>
             Create and sign in

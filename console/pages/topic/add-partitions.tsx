@@ -3,10 +3,8 @@
 import { useState } from 'react'
 import type { TopicDescription } from '../../../src/api/topics.ts'
 import { useChange, useRead } from '../../api/queries.ts'
-import { Action, Button } from '../../parts/button.tsx'
-import { Dialog, DialogActions } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
-import { ProblemNote } from '../../parts/problem-note.tsx'
+import { FormDialog } from '../../parts/form-dialog.tsx'
 import { useSettled } from '../../parts/settled.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { toast } from '../../shell/toasts.tsx'
@@ -49,46 +47,41 @@ export function AddPartitions({ topic: { name, partitions }, onClose }: AddParti
     onClose()
   }
   return (
-    <Dialog title={`Add partitions to ${name}`} onClose={onClose}>
-      <form
-        onSubmit={event => {
-          event.preventDefault()
-          void submit()
+    <FormDialog
+      operation="add partitions"
+      title={`Add partitions to ${name}`}
+      verb="Add partitions"
+      isReady={true}
+      isBusy={add.isBusy}
+      problem={rest}
+      onSubmit={() => void submit()}
+      onClose={onClose}
+    >
+      <p>
+        The topic has {counted(partitions, 'partition')}
+        {limits !== undefined && `; ${limits.maxPartitionsPerTopic} at most are allowed here`}. Partitions cannot be
+        removed later.
+      </p>
+      <TextField
+        label="Partitions afterwards"
+        value={typed}
+        onChange={text => {
+          add.clear()
+          setTyped(text)
         }}
-      >
+        error={isNumber ? (fields.partitions ?? fields.count) : `Expected a whole number above ${partitions}.`}
+        hint={isNumber && more > 0 ? `Adds ${counted(more, 'empty partition')}.` : undefined}
+        inputMode="numeric"
+        autoFocus
+      />
+      <div className="rounded-control bg-warn-soft p-3 text-warn">
+        <p className="font-medium">Keys move.</p>
         <p>
-          The topic has {counted(partitions, 'partition')}
-          {limits !== undefined && `; ${limits.maxPartitionsPerTopic} at most are allowed here`}. Partitions cannot be
-          removed later.
+          Producers choose the partition of a key from the number of partitions. New records of a key may go to another
+          partition than its older ones, so that consumers no longer see them in order. Existing records stay where they
+          are.
         </p>
-        <TextField
-          label="Partitions afterwards"
-          value={typed}
-          onChange={text => {
-            add.clear()
-            setTyped(text)
-          }}
-          error={isNumber ? (fields.partitions ?? fields.count) : `Expected a whole number above ${partitions}.`}
-          hint={isNumber && more > 0 ? `Adds ${counted(more, 'empty partition')}.` : undefined}
-          inputMode="numeric"
-          autoFocus
-        />
-        <div className="rounded-control bg-warn-soft p-3 text-warn">
-          <p className="font-medium">Keys move.</p>
-          <p>
-            Producers choose the partition of a key from the number of partitions. New records of a key may go to
-            another partition than its older ones, so that consumers no longer see them in order. Existing records stay
-            where they are.
-          </p>
-        </div>
-        {rest !== null && <ProblemNote problem={rest} />}
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Action operation="add partitions" type="submit" kind="primary" isBusy={add.isBusy}>
-            Add partitions
-          </Action>
-        </DialogActions>
-      </form>
-    </Dialog>
+      </div>
+    </FormDialog>
   )
 }

@@ -40,19 +40,7 @@ export function Topics() {
   const total = read.data?.total
   return (
     <>
-      <PageHead
-        title="Topics"
-        actions={
-          <Action
-            operation="create topic"
-            kind="primary"
-            icon={Plus}
-            onClick={() => set({ create: true }, { isStep: true })}
-          >
-            Create topic
-          </Action>
-        }
-      >
+      <PageHead title="Topics" actions={<CreateTopicButton />}>
         <span role="status">
           <VisibleText
             text={
@@ -145,14 +133,7 @@ function NoTopics({ q }: { readonly q: string }) {
       title="No topics yet"
       action={
         <>
-          <Action
-            operation="create topic"
-            kind="primary"
-            icon={Plus}
-            onClick={() => set({ create: true }, { isStep: true })}
-          >
-            Create topic
-          </Action>
+          <CreateTopicButton />
           <Recipes task={{ do: 'create-topic', topic: 'my-topic', partitions: 3 }} tools={['ketch', "Kafka's tools"]} />
         </>
       }
@@ -160,5 +141,14 @@ function NoTopics({ q }: { readonly q: string }) {
       A topic is a named log of records, in one or more partitions. Create one here or with a command; a producer may
       also create one by writing to it, if a topic pattern allows that.
     </Empty>
+  )
+}
+
+function CreateTopicButton() {
+  const { set } = useHere('topics')
+  return (
+    <Action operation="create topic" kind="primary" icon={Plus} onClick={() => set({ create: true }, { isStep: true })}>
+      Create topic
+    </Action>
   )
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { freePort } from '../../../testing/free-port.ts'
-import { startRealProvider } from '../../sso/provider.ts'
+import { ssoSettings, startRealProvider } from '../../sso/provider.ts'
 import { signIn, type Visit, visit } from '../browser.ts'
 import { ADMIN, startBare } from '../world.ts'
 import type { Journey } from './journey.ts'
@@ -33,14 +33,7 @@ export const sso: Journey = {
       'server.port': port,
       'admin.username': ADMIN.username,
       'admin.password': ADMIN.password,
-      'admin.oauth.enabled': true,
-      'admin.oauth.issuer-uri': provider.issuer,
-      'admin.oauth.client-id': provider.client.id,
-      'admin.oauth.client-secret': provider.client.secret,
-      'admin.oauth.audience': provider.client.id,
-      'admin.oauth.scopes': 'openid profile groups',
-      'admin.oauth.roles.admin-group': 'ketch-admins',
-      'admin.oauth.roles.viewer-group': 'ketch-viewers',
+      ...ssoSettings(provider),
     })
     const visits: Visit[] = []
     const open = async (path: string) => {

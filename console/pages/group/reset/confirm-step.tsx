@@ -4,8 +4,8 @@ import { useState } from 'react'
 import type { Problem } from '../../../api/problem.ts'
 import { Action, Button } from '../../../parts/button.tsx'
 import { DialogActions } from '../../../parts/dialog.tsx'
-import { TextField } from '../../../parts/field.tsx'
 import { ProblemNote } from '../../../parts/problem-note.tsx'
+import { TypedName } from '../../../parts/typed-name.tsx'
 import { VisibleText } from '../../../parts/visible-text.tsx'
 import type { Preview } from './preview.ts'
 import { totalsSentence } from './reset-effects.ts'
@@ -38,18 +38,7 @@ export function ConfirmStep({ groupId, preview, isBusy, problem, onBack, onConfi
         . The present offsets are lost: note them before, if you may need them. Exactly the rows of the preview are
         applied, or none.
       </p>
-      <TextField
-        label={
-          <>
-            Type <VisibleText text={groupId} /> to confirm
-          </>
-        }
-        value={typed}
-        onChange={setTyped}
-        autoComplete="off"
-        spellCheck={false}
-        isMono
-      />
+      <TypedName name={groupId} value={typed} onChange={setTyped} />
       {problem !== null && <ProblemNote problem={problem} />}
       <DialogActions>
         <Button onClick={onBack}>Back</Button>
