@@ -94,31 +94,34 @@ class ClusterCaller implements Caller {
     const { index, records } = body.topicData![0]!.partitionData![0]!
     const isOrdered = viewBatch(records as Uint8Array).producerId >= 0
     const before = this.#lane
+    const isBroken = () => isOrdered && this.#broken.has(index!)
     const handing = (async () => {
       await before
-      if (isOrdered && this.#broken.has(index!)) throw new Error('the connection was closed')
+      if (isBroken()) throw new Error('the connection was closed')
       const port = await this.#leaderOf(index!)
       const wire = await this.#wireTo(port)
+      // An earlier batch may have been refused meanwhile. From here to the sending there is no await.
       const at = this.#unanswered.get(index!) ?? { port, batches: 0 }
-      if (isOrdered && at.port !== port) throw new Error('the connection was closed')
+      if (isBroken() || (isOrdered && at.port !== port)) throw new Error('the connection was closed')
       this.#unanswered.set(index!, at)
       at.batches++
-      const answering = this.#timed(port, wire, produce, version, body).finally(() => {
-        if (--at.batches === 0) this.#unanswered.delete(index!)
-      })
+      const answering = this.#timed(port, wire, produce, version, body)
+        .then(answer => {
+          if (answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) this.#misses(index!)
+          return answer
+        })
+        .catch(error => {
+          this.#misses(index!)
+          throw error
+        })
+        .finally(() => {
+          if (--at.batches === 0) this.#unanswered.delete(index!)
+        })
       // It is wrapped in an object, because `await` would wait for a bare promise.
       return { answering }
     })()
-    this.#lane = handing.catch(() => void this.#broken.add(index!))
-    try {
-      const { answering } = await handing
-      const answer = await answering
-      if (answer.responses[0]!.partitionResponses[0]!.errorCode !== 0) this.#misses(index!)
-      return answer
-    } catch (error) {
-      this.#misses(index!)
-      throw error
-    }
+    this.#lane = handing.catch(() => this.#misses(index!))
+    return await (await handing).answering
   }
 
   #misses(partition: number): void {
