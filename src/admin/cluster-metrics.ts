@@ -88,10 +88,10 @@ export async function readClusterHistory(
 
 /** Resolves to a page of topics with the sums of their rates; the order is that of the sums. */
 export async function listClusterTopicMetrics(
-  rooms: Pick<ClusterMetricsRooms, 'catalogue' | 'history' | 'peerMetrics'>,
+  rooms: Pick<ClusterMetricsRooms, 'catalogue' | 'history' | 'peerMetrics' | 'clock'>,
   query: TopicMetricsQuery,
 ): Promise<Stepwise<TopicMetricsPage>> {
-  const { catalogue, history, peerMetrics } = rooms
+  const { history, peerMetrics } = rooms
   const asked = await peerMetrics.busyTopics()
   return {
     changes: changesOf(asked),
@@ -104,7 +104,7 @@ export async function listClusterTopicMetrics(
         const others = told.get(name)
         return others === undefined ? history.topic(name) : sumRates([history.topic(name), ...others])
       }
-      const { total, names } = findTopics(catalogue, ratesOf, query)
+      const { total, names } = await findTopics(rooms, ratesOf, query)
       const { samplesOf, silent } = await askSamples(rooms, [...asked.answers.keys()], names, query.samples)
       const unavailableBrokers = eachOnce([...asked.silent, ...silent])
       return { total, topics: rowsOf(names, ratesOf, samplesOf), unavailableBrokers }
