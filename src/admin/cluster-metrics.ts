@@ -88,10 +88,10 @@ export async function readClusterHistory(
 
 /** Resolves to a page of topics with the sums of their rates; the order is that of the sums. */
 export async function listClusterTopicMetrics(
-  rooms: Pick<ClusterMetricsRooms, 'catalogue' | 'history' | 'peerMetrics'>,
+  rooms: Pick<ClusterMetricsRooms, 'catalogue' | 'history' | 'peerMetrics' | 'clock'>,
   query: TopicMetricsQuery,
 ): Promise<Stepwise<TopicMetricsPage>> {
-  const { catalogue, history, peerMetrics } = rooms
+  const { history, peerMetrics } = rooms
   const asked = await peerMetrics.busyTopics()
   return {
     changes: changesOf(asked),
@@ -104,7 +104,7 @@ export async function listClusterTopicMetrics(
         const others = told.get(name)
         return others === undefined ? history.topic(name) : sumRates([history.topic(name), ...others])
       }
-      const { total, names } = findTopics(catalogue, ratesOf, query)
+      const { total, names } = await findTopics(rooms, ratesOf, query)
       const { samplesOf, silent } = await askSamples(rooms, [...asked.answers.keys()], names, query.samples)
       const unavailableBrokers = eachOnce([...asked.silent, ...silent])
       return { total, topics: rowsOf(names, ratesOf, samplesOf), unavailableBrokers }
@@ -125,8 +125,9 @@ async function askSamples(
   limit: number,
 ) {
   const silent: SilentBroker[] = []
-  const sums = new Map<string, readonly TopicSample[]>()
-  const samplesOf = (name: string) => sums.get(name) ?? []
+  /** Adds up when a row is written: all sums at once would hold up other requests. */
+  const sums = new Map<string, () => readonly TopicSample[]>()
+  const samplesOf = (name: string) => sums.get(name)?.() ?? []
   if (limit === 0 || !history.isServed) return { samplesOf, silent }
   // The newest steps may be cut off, because another broker does not have them yet.
   const most = Math.min(limit + MOST_STEPS_BEHIND, LONGEST)
@@ -134,20 +135,25 @@ async function askSamples(
     const some = names.slice(from, from + NAMES_AT_ONCE)
     const asked = withEqualSteps(history, await peerMetrics.topicSamples(brokers, some, most))
     silent.push(...asked.silent)
-    const { commonStep, intervalMs } = history
     const told = Array.from(asked.answers.values(), answer => ({
       commonStep: answer.commonStep,
       topics: new Map(answer.topics.map(({ name, samples }) => [name, samples])),
     }))
     const lastStep = lastCommonStep(
-      commonStep,
-      told.map(({ commonStep: last }) => last),
+      history.commonStep,
+      told.map(({ commonStep }) => commonStep),
     )
-    for (const name of some) {
-      const own = { commonStep, samples: history.topicSamples(name, most) }
-      const others = told.map(({ commonStep: last, topics }) => ({ commonStep: last, samples: topics.get(name) ?? [] }))
-      sums.set(name, sumTopicSamples([own, ...others], { lastStep, intervalMs, limit }))
-    }
+    for (const name of some)
+      sums.set(name, () => {
+        // A step may have ended since.
+        const { commonStep, intervalMs } = history
+        const own = { commonStep, samples: history.topicSamples(name, most) }
+        const others = told.map(({ commonStep: last, topics }) => ({
+          commonStep: last,
+          samples: topics.get(name) ?? [],
+        }))
+        return sumTopicSamples([own, ...others], { lastStep, intervalMs, limit })
+      })
   }
   return { samplesOf, silent }
 }
