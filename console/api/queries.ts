@@ -57,7 +57,7 @@ export interface Read<T> {
   /** True while `data` belongs to another page or filter of the same list. */
   readonly isOld: boolean
   readonly isFetching: boolean
-  /** Asks again, as tryAgain. */
+  /** Asks again for everything on the page that failed. */
   retry(): void
 }
 

@@ -110,7 +110,7 @@ function shortenPatience(mostMs: number): void {
   AbortSignal.timeout = ms => timeout(Math.min(ms, mostMs))
 }
 
-describe('an answer that fails', { skip: noBrowser, concurrency: 3 }, () => {
+describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
   const own = suiteCleanUp()
   let browser: Browser
   let world: World
@@ -199,7 +199,6 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 3 }, () => {
         })
     })
 
-  // The pages wait most of the time, so that this runs beside the others.
   describe('that never comes', { concurrency: true }, () => {
     // The overview asks for the other answers after its first one. It is the page with the most requests at once.
     const places = { overview: '/', topics: addressOf('topics'), messages: addressOf('messages'), storage: '/storage' }

@@ -67,6 +67,8 @@ describe('sessions of the console', { skip: noBrowser }, () => {
       'the topic is there',
       async () => (await world.admin.ask('GET', '/api/v1/topics/once')).status === 200,
     )
+    // The broker writes its line with its answer, after the topic is there. The dialog closes with the answer.
+    await page.getByRole('dialog', { name: 'Create topic' }).waitFor({ state: 'detached' })
     assert.equal(made('create topic', ADMIN.username) - begun, 1)
     assert.doesNotMatch(world.log(), /create topic who=\S+ .*name=once.*status=409/)
   })
