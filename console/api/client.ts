@@ -18,6 +18,13 @@ const LONG: ReadonlySet<string> = new Set<Operation>([
   'delete topic',
 ])
 
+/**
+ * So many reads may wait for their answers at once. A browser opens six connections to a server, and the heartbeat and
+ * the code of the next page need one also while no read is answered.
+ */
+const MOST_READS = 5
+const SESSION_PATH = operations['describe session'].path
+
 const BUSY_ATTEMPTS = 4
 const BUSY_AFTER_MS = 1_000
 
@@ -120,11 +127,11 @@ export async function send(
 
 async function sendOnce(address: string, init: RequestInit, patienceMs: number, signal?: AbortSignal) {
   const late = AbortSignal.timeout(patienceMs)
+  const either = signal === undefined ? late : AbortSignal.any([signal, late])
+  let endTurn = () => {}
   try {
-    const answer = await fetch(address, {
-      ...init,
-      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
-    })
+    if (init.method === 'GET' && address !== SESSION_PATH) endTurn = await turn(either)
+    const answer = await fetch(address, { ...init, signal: either })
     if (answer.ok) watch?.answered(null)
     return answer
   } catch {
@@ -132,6 +139,29 @@ async function sendOnce(address: string, init: RequestInit, patienceMs: number, 
     const problem = ownProblem(late.aborted ? 'NO_ANSWER' : 'UNREACHABLE')
     watch?.answered(problem)
     throw problem
+  } finally {
+    endTurn()
+  }
+}
+
+let readsUnderWay = 0
+const waitingReads = new Set<() => void>()
+
+/** Resolves when a read may begin, with the function that ends its turn. Throws what the signal aborts with. */
+async function turn(signal: AbortSignal): Promise<() => void> {
+  while (readsUnderWay === MOST_READS && !signal.aborted) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waitingReads.add(resolve)
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    await promise
+    waitingReads.delete(resolve)
+  }
+  signal.throwIfAborted()
+  readsUnderWay++
+  return () => {
+    readsUnderWay--
+    // The first of them may have been aborted at this moment, so that all look.
+    for (const look of waitingReads) look()
   }
 }
 

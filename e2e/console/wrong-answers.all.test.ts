@@ -60,7 +60,7 @@ describe('answers that are none', { skip: noBrowser }, () => {
         // Some tabs ask for nothing. A skeleton without a word about the answer would stay for ever.
         await page
           .locator('html:is(:has([data-problem]), :not(:has([aria-label=Loading])))')
-          .waitFor({ timeout: 5_000 })
+          .waitFor()
           .catch(() => broken.push(`${name}: loads for ever`))
         const heading = await page.locator('main h1').first().innerText()
         const hasNavigation = await page.getByRole('navigation', { name: 'Pages' }).isVisible()
