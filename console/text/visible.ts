@@ -94,6 +94,18 @@ export function hasHidden(text: string): boolean {
   return !PLAIN.test(text) && HIDDEN.test(text)
 }
 
+/** Returns the text with the number of each hidden character in its place, such as `U+200B`: so it can be typed. */
+export function spelled(text: string): string {
+  return visiblePieces(text)
+    .map(({ text: own, isMark, name }) => (isMark ? name.split(' ', 1)[0] : own))
+    .join('')
+}
+
+/** Returns whether somebody typed the name as it is, or as it is spelled. */
+export function isTyped(typed: string, name: string): boolean {
+  return typed === name || typed === spelled(name)
+}
+
 function ordinary(text: string): Piece {
   return { text, isMark: false, label: '', name: '' }
 }
