@@ -20,7 +20,9 @@ const HIDDEN =
   /(?<!\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?<!(?:\p{Extended_Pictographic}\uFE0F?|\p{Emoji_Modifier}))\u200D|\u200D(?!\p{Extended_Pictographic})|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]--[\u200D\uFE0E\uFE0F\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2]]/v
 
 /** The same, for all of them one by one. */
-export const EACH_HIDDEN = new RegExp(HIDDEN, 'gv')
+const EACH_HIDDEN = new RegExp(HIDDEN, 'gv')
+/** The same without tabs, which the editor shows as they are. */
+export const EACH_MARK = new RegExp(`(?!\\t)(?:${HIDDEN.source})`, 'gv')
 
 /** Texts with none of them are like this, and this test is much faster. */
 const PLAIN = /^[\x20-\x7e\xa0-\xac\xae-\u02ff]*$/
