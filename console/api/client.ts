@@ -3,6 +3,7 @@
 
 import { withQuery } from '../../src/api/first-reads.ts'
 import type { Answer, Asked, Contract } from './contract.ts'
+import { isLike } from './likeness.ts'
 import { operations } from './operations.ts'
 import { ownProblem, type Problem, problemOf } from './problem.ts'
 
@@ -83,18 +84,8 @@ export async function ask<Name extends keyof Contract>(
     signal?.throwIfAborted()
     throw error instanceof SyntaxError ? ownProblem('NOT_UNDERSTOOD', answer.status) : ownProblem('UNREACHABLE')
   }
-  if (!isAnswer(found, operations[name].answer)) throw ownProblem('NOT_UNDERSTOOD', answer.status)
+  if (!isLike(found, operations[name].answer)) throw ownProblem('NOT_UNDERSTOOD', answer.status)
   return found as Answer<Name>
-}
-
-/** Returns whether a value has these members, so that the answer of another program breaks no page. */
-function isAnswer(value: unknown, members: string): boolean {
-  if (members === '') return true
-  if (typeof value !== 'object' || value === null) return false
-  return members.split(' ').every(member => {
-    const name = member.replace('[]', '')
-    return Object.hasOwn(value, name) && (name === member || Array.isArray(value[name as keyof typeof value]))
-  })
 }
 
 /**
