@@ -78,15 +78,15 @@ interface Taken {
 async function measure(devtools: CDPSession): Promise<Taken> {
   await devtools.send('HeapProfiler.collectGarbage')
   const { metrics } = await devtools.send('Performance.getMetrics')
-  const valueOf = (wanted: string) => {
+  const metric = (wanted: string) => {
     const found = metrics.find(({ name }) => name === wanted)
     if (found === undefined) throw new Error(`the browser does not tell ${wanted}`)
     return found.value
   }
   return {
-    heapMB: valueOf('JSHeapUsedSize') / 1e6,
-    nodes: valueOf('Nodes'),
-    listeners: valueOf('JSEventListeners'),
+    heapMB: metric('JSHeapUsedSize') / 1e6,
+    nodes: metric('Nodes'),
+    listeners: metric('JSEventListeners'),
   }
 }
 

@@ -34,7 +34,8 @@ export interface Steps<Sample> {
  */
 export const MOST_STEPS_BEHIND = 2
 
-const COUNTERS = [
+/** The numbers of brokers that are added up. */
+export const COUNTERS = [
   'activeConnections',
   'backpressureConnections',
   'messages',
@@ -81,34 +82,42 @@ export function lastCommonStep(own: number, others: readonly number[]): number {
   return Math.max(own - MOST_STEPS_BEHIND, Math.min(own, ...others))
 }
 
-/** Adds up the samples of a topic, up to this step, and returns the newest `limit` of them. */
+/** The steps that a sum has. */
+export interface Range {
+  /** The oldest step that this broker may keep. Another one may keep more of them, or have a wrong clock. */
+  readonly firstStep: number
+  readonly lastStep: number
+  readonly intervalMs: number
+}
+
+/** Adds up the samples of a topic, and returns the newest `limit` of them. */
 export function sumTopicSamples(
   brokers: readonly Steps<Omit<TopicSample, 'timestamp'>>[],
-  { lastStep, intervalMs, limit }: { readonly lastStep: number; readonly intervalMs: number; readonly limit: number },
+  { limit, ...range }: Range & { readonly limit: number },
 ): readonly TopicSample[] {
-  const sums = Array.from(join(brokers, lastStep), ([step, samples]) => ({
+  const { intervalMs } = range
+  const sums = Array.from(join(brokers, range), ([step, samples]) => ({
     timestamp: Math.round(step * intervalMs),
     ...sumOf(['recordsPerSecond', 'bytesPerSecond'], samples),
   }))
   return sums.slice(Math.max(0, sums.length - limit))
 }
 
-export interface SumOptions {
-  readonly lastStep: number
-  readonly intervalMs: number
+export interface SumOptions extends Range {
   /** As in HistoryQuery. */
   readonly fromMs: number
   readonly stepMs: number
 }
 
-/** Adds up the histories of brokers, up to this step. The sums have the highest percentiles. */
+/** Adds up the histories of brokers. The sums have the highest percentiles. */
 export function sumHistories(
   brokers: readonly Steps<Omit<HistorySample, 'timestamp'>>[],
-  { lastStep, intervalMs, fromMs, stepMs }: SumOptions,
+  { fromMs, stepMs, ...range }: SumOptions,
 ): HistoryOfBrokers['samples'] {
+  const { intervalMs } = range
   const together = Math.max(1, Math.floor(stepMs / intervalMs))
   const groups = new Map<number, HistoryOfBrokers['samples'][number][]>()
-  for (const [step, samples] of join(brokers, lastStep)) {
+  for (const [step, samples] of join(brokers, range)) {
     const timestamp = Math.round(step * intervalMs)
     if (timestamp < fromMs) continue
     const sample = {
@@ -126,17 +135,20 @@ export function sumHistories(
   }
   return Array.from(groups.values(), samples => ({
     ...combineSteps(samples),
-    brokers: Math.min(...samples.map(({ brokers: each }) => each)),
+    brokers: samples.reduce((fewest, { brokers: each }) => Math.min(fewest, each), brokers.length),
   }))
 }
 
 /** Returns the samples of each step, in the order of the steps. */
-function join<Sample>(brokers: readonly Steps<Sample>[], lastStep: number): [step: number, samples: Sample[]][] {
+function join<Sample>(
+  brokers: readonly Steps<Sample>[],
+  { firstStep, lastStep }: Range,
+): [step: number, samples: Sample[]][] {
   const joined = new Map<number, Sample[]>()
   for (const { commonStep, samples } of brokers) {
-    for (const [i, sample] of samples.entries()) {
-      const step = commonStep - (samples.length - 1 - i)
-      if (step > lastStep) break
+    const oldest = commonStep - (samples.length - 1)
+    for (let step = Math.max(oldest, firstStep); step <= Math.min(commonStep, lastStep); step++) {
+      const sample = samples[step - oldest]!
       const others = joined.get(step)
       if (others === undefined) joined.set(step, [sample])
       else others.push(sample)
@@ -149,6 +161,11 @@ function sumOf<Field extends string>(
   fields: readonly Field[],
   values: readonly Readonly<Record<Field, number>>[],
 ): Record<Field, number> {
-  const sum = (field: Field) => values.reduce((total, { [field]: each }) => total + each, 0)
+  // A JSON answer has no larger whole number.
+  const sum = (field: Field) =>
+    Math.min(
+      Number.MAX_SAFE_INTEGER,
+      values.reduce((total, { [field]: each }) => total + each, 0),
+    )
   return Object.fromEntries(fields.map(field => [field, sum(field)])) as Record<Field, number>
 }
