@@ -26,7 +26,11 @@ const STEPS = ['Scope', 'Preview', 'Confirm']
 const CHOICES: Choices = { scope: 'all', topic: '', chosen: new Map(), to: 'clear', offset: '', timestamp: null }
 
 type Step =
-  | { readonly at: 'scope' }
+  | {
+      readonly at: 'scope'
+      /** True if the broker refused the preview before, and could make no new one. */
+      readonly isRefused?: true
+    }
   | { readonly at: 'preview' | 'confirm'; readonly preview: Preview }
   | {
       readonly at: 'done'
@@ -75,7 +79,14 @@ export function ResetOffsets({ group, onClose }: ResetOffsetsProps) {
       void client.invalidateQueries()
     } catch (error) {
       if (asProblem(error).status !== 409) throw error
-      await showPreview(asked, rows, true)
+      // The members and positions of the page are those from before the change.
+      void client.invalidateQueries()
+      try {
+        await showPreview(asked, rows, true)
+      } catch (why) {
+        setStep({ at: 'scope', isRefused: true })
+        throw why
+      }
     }
   }
   const toScope = () => {
@@ -111,6 +122,7 @@ export function ResetOffsets({ group, onClose }: ResetOffsetsProps) {
             onChange={setChoices}
             isBusy={isBusy}
             problem={problem}
+            isRefused={step.isRefused === true}
             onPreview={asked => void attempt(() => showPreview(asked, null))}
             onClose={onClose}
           />
