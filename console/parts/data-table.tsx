@@ -240,7 +240,7 @@ function Head<Row>({
     <th
       scope="col"
       aria-sort={isSorted ? (sorting!.order === 'asc' ? 'ascending' : 'descending') : undefined}
-      className={`px-2 py-2 align-bottom first:pl-3 last:pr-3 font-medium whitespace-nowrap ${isNumber ? 'text-right' : 'text-left'} ${className}`}
+      className={`relative px-2 py-2 align-bottom first:pl-3 last:pr-3 font-medium whitespace-nowrap ${isNumber ? 'text-right' : 'text-left'} ${className}`}
     >
       {sort === undefined || sorting === undefined ? (
         text
