@@ -1,6 +1,7 @@
 // Asks the admin API. An answer comes back as its value, a refusal and a missing answer as a Problem. A request that
 // the broker refused without looking at it is repeated here: after a new sign-in, and when the broker was busy.
 
+import { withQuery } from '../../src/api/first-reads.ts'
 import type { Answer, Asked, Contract } from './contract.ts'
 import { operations } from './operations.ts'
 import { ownProblem, type Problem, problemOf } from './problem.ts'
@@ -43,11 +44,7 @@ export function addressOf(name: Operation, { params = {}, query = {} }: { params
   const path = operations[name].path.replaceAll(/:(\w+)/g, (_, each: string) =>
     encodeURIComponent(String(params[each])),
   )
-  const search = new URLSearchParams()
-  for (const [key, value] of Object.entries(query))
-    for (const one of Array.isArray(value) ? value : [value])
-      if (one !== undefined && one !== null && one !== '') search.append(key, String(one))
-  return search.size === 0 ? path : `${path}?${search}`
+  return withQuery(path, query)
 }
 
 export interface AskOptions {

@@ -73,9 +73,9 @@ function reading<Name extends keyof Contract>(name: Name, asked: Asked<Name>) {
   }
 }
 
-/** Asks for an answer that a component will read in a moment. If it fails, the component asks again. */
-export function readAhead<Name extends keyof Contract>(name: Name, asked: Asked<Name>): void {
-  void queryClient.prefetchQuery(reading(name, asked))
+/** Asks for an answer that a component will read in a moment. Resolves also if it fails: the component asks again. */
+export function readAhead<Name extends keyof Contract>(name: Name, asked: Asked<Name>): Promise<void> {
+  return queryClient.prefetchQuery(reading(name, asked))
 }
 
 /** Reads an operation and keeps its answer up to date while the component is on the page. */

@@ -14,6 +14,8 @@ const MINUTE_MS = 60_000
 const WATCHED_MS = 30_000
 /** The overview, which stays open for hours, and any other page. */
 const MOST_A_MINUTE = { overview: 40, other: 60 }
+/** The start and the end of the time may each catch a request of the turn before or after it. */
+const OF_OTHER_TURNS = 2
 /** Requests that are under way when the page is hidden may still end. */
 const SETTLING_MS = 1_000
 
@@ -81,10 +83,10 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
         return [...sent]
       }
       const asked = await watch()
-      const aMinute = (asked.length * MINUTE_MS) / WATCHED_MS
-      console.log(`${name}: ${aMinute} requests a minute`)
-      const most = name === 'overview' ? MOST_A_MINUTE.overview : MOST_A_MINUTE.other
-      assert.ok(aMinute <= most, `${name} asks ${aMinute} times a minute:\n${asked.join('\n')}`)
+      console.log(`${name}: ${asked.length} requests in ${WATCHED_MS / 1000} s`)
+      const aMinute = name === 'overview' ? MOST_A_MINUTE.overview : MOST_A_MINUTE.other
+      const most = (aMinute * WATCHED_MS) / MINUTE_MS + OF_OTHER_TURNS
+      assert.ok(asked.length <= most, `${name} asks ${asked.length} times, at most ${most}:\n${asked.join('\n')}`)
       await hide(page, true)
       assert.deepEqual(await watch(), [], `${name}, hidden`)
       await hide(page, false)

@@ -84,15 +84,15 @@ export async function readClusterHistory(
 
 /** Resolves to a page of topics with the sums of their rates; the order is that of the sums. */
 export async function listClusterTopicMetrics(
-  rooms: Pick<ClusterMetricsRooms, 'catalogue' | 'history' | 'peerMetrics'>,
+  rooms: Pick<ClusterMetricsRooms, 'catalogue' | 'history' | 'peerMetrics' | 'clock'>,
   query: TopicMetricsQuery,
 ): Promise<Stepwise<TopicMetricsPage>> {
-  const { catalogue, history, peerMetrics } = rooms
+  const { history, peerMetrics } = rooms
   const asked = await peerMetrics.busyTopics()
   return {
     changes: changesOf(asked),
     async answer() {
-      const known = catalogue.current().topics
+      const known = rooms.catalogue.current().topics
       const told = Map.groupBy(
         [...asked.answers.values()].flatMap(({ topics }) => topics.filter(({ name }) => known.has(name))),
         ({ name }) => name,
@@ -101,7 +101,7 @@ export async function listClusterTopicMetrics(
         const others = told.get(name)
         return others === undefined ? history.topic(name) : sumRates([history.topic(name), ...others])
       }
-      const { total, names } = findTopics(catalogue, ratesOf, query)
+      const { total, names } = await findTopics(rooms, ratesOf, query)
       const { samplesOf, silent } = await askSamples(rooms, [...asked.answers.keys()], names, query.samples)
       const unavailableBrokers = eachOnce([...asked.silent, ...silent])
       return { total, topics: rowsOf(names, ratesOf, samplesOf), unavailableBrokers }
@@ -122,8 +122,9 @@ async function askSamples(
   limit: number,
 ) {
   const silent: SilentBroker[] = []
-  const sums = new Map<string, readonly TopicSample[]>()
-  const samplesOf = (name: string) => sums.get(name) ?? []
+  /** Adds up when a row is written: all sums at once would hold up other requests. */
+  const sums = new Map<string, () => readonly TopicSample[]>()
+  const samplesOf = (name: string) => sums.get(name)?.() ?? []
   if (limit === 0 || !history.isServed) return { samplesOf, silent }
   // The newest steps may be cut off, because another broker does not have them yet.
   const most = Math.min(limit + MOST_STEPS_BEHIND, LONGEST)
@@ -136,11 +137,13 @@ async function askSamples(
       topics: new Map(topics.map(({ name, samples }) => [name, samples])),
     }))
     const range = rangeOf(history, told)
-    for (const name of some) {
-      const own = { commonStep: history.commonStep, samples: history.topicSamples(name, most) }
-      const others = told.map(({ commonStep, topics }) => ({ commonStep, samples: topics.get(name) ?? [] }))
-      sums.set(name, sumTopicSamples([own, ...others], { ...range, limit }))
-    }
+    for (const name of some)
+      sums.set(name, () => {
+        // A step may have ended since.
+        const own = { commonStep: history.commonStep, samples: history.topicSamples(name, most) }
+        const others = told.map(({ commonStep, topics }) => ({ commonStep, samples: topics.get(name) ?? [] }))
+        return sumTopicSamples([own, ...others], { ...range, limit })
+      })
   }
   return { samplesOf, silent }
 }

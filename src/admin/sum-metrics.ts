@@ -90,17 +90,30 @@ export interface Range {
   readonly intervalMs: number
 }
 
-/** Adds up the samples of a topic, and returns the newest `limit` of them. */
+/**
+ * Adds up the samples of a topic, and returns the newest `limit` of them. Called for a hundred topics at once, so it
+ * names its fields.
+ */
 export function sumTopicSamples(
   brokers: readonly Steps<Omit<TopicSample, 'timestamp'>>[],
-  { limit, ...range }: Range & { readonly limit: number },
+  { firstStep, lastStep, intervalMs, limit }: Range & { readonly limit: number },
 ): readonly TopicSample[] {
-  const { intervalMs } = range
-  const sums = Array.from(join(brokers, range), ([step, samples]) => ({
-    timestamp: Math.round(step * intervalMs),
-    ...sumOf(['recordsPerSecond', 'bytesPerSecond'], samples),
-  }))
-  return sums.slice(Math.max(0, sums.length - limit))
+  // A broker whose steps are further apart from the others' has no share in most of the sums.
+  const longest = Math.max(...brokers.map(({ samples }) => samples.length))
+  const most = Math.min(limit, longest + MOST_STEPS_BEHIND)
+  const sums: TopicSample[] = []
+  for (let step = Math.max(firstStep, lastStep - most + 1); step <= lastStep; step++) {
+    let [recordsPerSecond, bytesPerSecond, isKnown] = [0, 0, false]
+    for (const { commonStep, samples } of brokers) {
+      const sample = samples[samples.length - 1 - (commonStep - step)]
+      if (sample === undefined) continue
+      recordsPerSecond += sample.recordsPerSecond
+      bytesPerSecond += sample.bytesPerSecond
+      isKnown = true
+    }
+    if (isKnown) sums.push({ timestamp: Math.round(step * intervalMs), recordsPerSecond, bytesPerSecond })
+  }
+  return sums
 }
 
 export interface SumOptions extends Range {
@@ -120,13 +133,7 @@ export function sumHistories(
   for (const [step, samples] of join(brokers, range)) {
     const timestamp = Math.round(step * intervalMs)
     if (timestamp < fromMs) continue
-    const sample = {
-      timestamp,
-      ...sumOf(ADDITIVE, samples),
-      requestLatencyMs: highest(samples.map(({ requestLatencyMs }) => requestLatencyMs)),
-      produceLatencyMs: highest(samples.map(({ produceLatencyMs }) => produceLatencyMs)),
-      brokers: samples.length,
-    }
+    const sample = { ...sumOfStep(samples), timestamp, brokers: samples.length }
     // Groups by the position on the grid, so that a step belongs to the same group in every query.
     const group = Math.floor((step - 1) / together)
     const others = groups.get(group)
@@ -137,6 +144,16 @@ export function sumHistories(
     ...combineSteps(samples),
     brokers: samples.reduce((fewest, { brokers: each }) => Math.min(fewest, each), brokers.length),
   }))
+}
+
+function sumOfStep(samples: readonly Omit<HistorySample, 'timestamp'>[]): Omit<HistorySample, 'timestamp'> {
+  // Most clusters have one broker, and an hour has many steps.
+  if (samples.length === 1) return samples[0]!
+  return {
+    ...sumOf(ADDITIVE, samples),
+    requestLatencyMs: highest(samples.map(({ requestLatencyMs }) => requestLatencyMs)),
+    produceLatencyMs: highest(samples.map(({ produceLatencyMs }) => produceLatencyMs)),
+  }
 }
 
 /** Returns the samples of each step, in the order of the steps. */

@@ -2,6 +2,7 @@
 
 import { Plus } from 'lucide-react'
 import { useMemo, useState } from 'react'
+import { TOPICS_AT_ONCE } from '../../../src/api/first-reads.ts'
 import { Action, Button } from '../../parts/button.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
 import { SwitchField } from '../../parts/field.tsx'
@@ -16,7 +17,6 @@ import { useGo, useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { useMay } from '../../shell/session.tsx'
 import { counted } from '../../text/format.ts'
-import { TOPICS_AT_ONCE } from './first-read.ts'
 import { topicColumns } from './topic-columns.tsx'
 import { useTopicRows } from './topic-rows.ts'
 
