@@ -49,11 +49,12 @@ function subscribe(listener: () => void): () => void {
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts)
   return (
-    // At the left: the buttons of dialogs, of unsaved changes and of the next page are at the right.
+    // At the left: the buttons of dialogs, of unsaved changes and of the next page are at the right. The region is there
+    // without a toast too: a screen reader announces only changes of a region that it knows.
     <div
       aria-live="polite"
       role="status"
-      className="pointer-events-none fixed inset-x-4 bottom-4 z-30 flex flex-col items-start gap-2 empty:hidden"
+      className="pointer-events-none fixed inset-x-4 bottom-4 z-30 flex flex-col items-start gap-2"
     >
       {shown.map(({ id, text, link }) => (
         <div

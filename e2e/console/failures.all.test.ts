@@ -144,7 +144,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
           asked.clear()
           await page.goto(address)
           await settle(page)
-          const title = await page.locator('main h1').innerText()
+          const title = await page.locator('main h1').first().innerText()
           const length = (await page.locator('main').innerText()).length
           const wrong: string[] = []
 
@@ -174,7 +174,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
           for (const operation of [...asked]) {
             state.fault = { name: '500', only: operation }
             await page.goto(address)
-            await page.locator('main h1').waitFor()
+            await page.locator('main h1').first().waitFor()
             // A page may say it in the place of one number, as the reason why it is unknown, or in one line for all
             // checks.
             const said = page.locator(
@@ -191,7 +191,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
             const isBare = (await page.locator('main [data-problem]').count()) > 0
             if (isBare && (await page.getByRole('button', { name: 'Try again' }).count()) === 0)
               wrong.push(`${operation}: no way to try again`)
-            if ((await page.locator('main h1').innerText()) === '') wrong.push(`${operation}: no heading`)
+            if ((await page.locator('main h1').first().innerText()) === '') wrong.push(`${operation}: no heading`)
             state.fault = null
           }
           assert.notEqual(title, 'This page cannot be shown')

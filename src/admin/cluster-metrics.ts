@@ -25,6 +25,7 @@ import type { Asked, PeerMetrics } from './peer-metrics.ts'
 import {
   lastCommonStep,
   MOST_STEPS_BEHIND,
+  type Range,
   sumCounters,
   sumHistories,
   sumRates,
@@ -73,14 +74,9 @@ export async function readClusterHistory(
   return {
     changes: changesOf(asked),
     answer() {
-      const { commonStep, intervalMs } = history
-      const own = { commonStep, samples: history.samples() }
-      const told = others.map(({ commonStep: last, history: samples }) => ({ commonStep: last, samples }))
-      const lastStep = lastCommonStep(
-        commonStep,
-        told.map(({ commonStep: last }) => last),
-      )
-      const samples = sumHistories([own, ...told], { lastStep, intervalMs, fromMs, stepMs })
+      const own = { commonStep: history.commonStep, samples: history.samples() }
+      const told = others.map(({ commonStep, history: samples }) => ({ commonStep, samples }))
+      const samples = sumHistories([own, ...told], { ...rangeOf(history, told), fromMs, stepMs })
       return { samples, unavailableBrokers: asked.silent }
     },
   }
@@ -96,8 +92,9 @@ export async function listClusterTopicMetrics(
   return {
     changes: changesOf(asked),
     async answer() {
+      const known = rooms.catalogue.current().topics
       const told = Map.groupBy(
-        [...asked.answers.values()].flatMap(({ topics }) => topics),
+        [...asked.answers.values()].flatMap(({ topics }) => topics.filter(({ name }) => known.has(name))),
         ({ name }) => name,
       )
       const ratesOf = (name: string): TopicRates => {
@@ -135,27 +132,33 @@ async function askSamples(
     const some = names.slice(from, from + NAMES_AT_ONCE)
     const asked = withEqualSteps(history, await peerMetrics.topicSamples(brokers, some, most))
     silent.push(...asked.silent)
-    const told = Array.from(asked.answers.values(), answer => ({
-      commonStep: answer.commonStep,
-      topics: new Map(answer.topics.map(({ name, samples }) => [name, samples])),
+    const told = Array.from(asked.answers.values(), ({ commonStep, topics }) => ({
+      commonStep,
+      topics: new Map(topics.map(({ name, samples }) => [name, samples])),
     }))
-    const lastStep = lastCommonStep(
-      history.commonStep,
-      told.map(({ commonStep }) => commonStep),
-    )
+    const range = rangeOf(history, told)
     for (const name of some)
       sums.set(name, () => {
         // A step may have ended since.
-        const { commonStep, intervalMs } = history
-        const own = { commonStep, samples: history.topicSamples(name, most) }
-        const others = told.map(({ commonStep: last, topics }) => ({
-          commonStep: last,
-          samples: topics.get(name) ?? [],
-        }))
-        return sumTopicSamples([own, ...others], { lastStep, intervalMs, limit })
+        const own = { commonStep: history.commonStep, samples: history.topicSamples(name, most) }
+        const others = told.map(({ commonStep, topics }) => ({ commonStep, samples: topics.get(name) ?? [] }))
+        return sumTopicSamples([own, ...others], { ...range, limit })
       })
   }
   return { samplesOf, silent }
+}
+
+/** Returns the steps that the sums with these brokers have. */
+function rangeOf(
+  { commonStep, intervalMs, retentionMs }: History,
+  others: readonly { readonly commonStep: number }[],
+): Range {
+  const lastSteps = others.map(({ commonStep: last }) => last)
+  return {
+    firstStep: commonStep - Math.max(1, Math.floor(retentionMs / intervalMs)) + 1,
+    lastStep: lastCommonStep(commonStep, lastSteps),
+    intervalMs,
+  }
 }
 
 type AnyStepwise = Pick<ResponseOf<typeof describeBrokerMetrics>, 'steps' | 'intervalMs' | 'isHistoryServed'>

@@ -78,14 +78,16 @@ export function AttentionList({ found, checked }: AttentionListProps) {
           </Button>
         </div>
       )}
-      {failed.length > 0 && (
-        <p role="status" className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2 text-muted">
-          {counted(failed.length, 'check')} got no answer: {failed.map(([name]) => name).join(', ')}.
-          <Button isSmall onClick={tryAgain}>
-            Try again
-          </Button>
-        </p>
-      )}
+      <div role="status">
+        {failed.length > 0 && (
+          <p className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2 text-muted">
+            {counted(failed.length, 'check')} got no answer: {failed.map(([name]) => name).join(', ')}.
+            <Button isSmall onClick={tryAgain}>
+              Try again
+            </Button>
+          </p>
+        )}
+      </div>
     </section>
   )
 }

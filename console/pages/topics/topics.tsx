@@ -66,14 +66,16 @@ export function Topics() {
         </div>
       </div>
       <SilentBrokers brokers={silent} of="traffic" />
-      {secondProblem !== null && (
-        <div role="status" className="mb-3 flex flex-wrap items-center gap-3 rounded-card bg-warn-soft p-3 text-warn">
-          <span>Some numbers could not be loaded. {secondProblem.detail}</span>
-          <Button isSmall onClick={retrySecond}>
-            Try again
-          </Button>
-        </div>
-      )}
+      <div role="status">
+        {secondProblem !== null && (
+          <div className="mb-3 flex flex-wrap items-center gap-3 rounded-card bg-warn-soft p-3 text-warn">
+            <span>Some numbers could not be loaded. {secondProblem.detail}</span>
+            <Button isSmall onClick={retrySecond}>
+              Try again
+            </Button>
+          </div>
+        )}
+      </div>
       <Loaded read={read} of="The topics" rows={20}>
         {({ rows, total: all }) => (
           <>
