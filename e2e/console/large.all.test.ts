@@ -128,6 +128,13 @@ describe('what is large', { skip: noBrowser }, () => {
       await record.getByRole('button', { name: /^Copy$/ }).click()
       await eventually('it is copied', async () => (await page.evaluate('navigator.clipboard.readText()')) === value)
     }
+    await page.goto('/topics/dense/messages?at=0-0&pin=0-2&view=compare')
+    await page
+      .getByText(/^ \d,\d{3},\d{3} more characters are not shown/)
+      .nth(1)
+      .waitFor()
+    const longest = await page.evaluate<number>('Math.max(0, ...window.longTasks.splice(0))')
+    assert.ok(longest < MOST_STANDSTILL_MS, `comparing: a task of ${longest} ms`)
     assert.deepEqual(complaints, [])
   })
 
