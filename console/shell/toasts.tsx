@@ -5,6 +5,7 @@ import { X } from 'lucide-react'
 import { useSyncExternalStore } from 'react'
 import type { PageId } from '../../src/api/pages.ts'
 import { pause } from '../api/client.ts'
+import { VisibleText } from '../parts/visible-text.tsx'
 import { PageLink, type Target } from './address.tsx'
 
 interface ToastLink extends Target<PageId> {
@@ -61,7 +62,7 @@ export function Toasts() {
           className="pointer-events-auto flex items-start gap-3 rounded-card bg-text px-4 py-3 text-surface shadow-raised"
         >
           <span>
-            {text}
+            <VisibleText text={text} />
             {link !== null && (
               <>
                 {' '}

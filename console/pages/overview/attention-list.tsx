@@ -2,7 +2,7 @@
 
 import { ChevronRight, CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import { useState } from 'react'
-import type { Read } from '../../api/queries.ts'
+import { type Read, tryAgain } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -82,12 +82,7 @@ export function AttentionList({ found, checked }: AttentionListProps) {
         {failed.length > 0 && (
           <p className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2 text-muted">
             {counted(failed.length, 'check')} got no answer: {failed.map(([name]) => name).join(', ')}.
-            <Button
-              isSmall
-              onClick={() => {
-                for (const [, { retry }] of failed) retry()
-              }}
-            >
+            <Button isSmall onClick={tryAgain}>
               Try again
             </Button>
           </p>
