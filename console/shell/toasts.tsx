@@ -49,8 +49,8 @@ function subscribe(listener: () => void): () => void {
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts)
   return (
-    // At the left: the buttons of dialogs, of unsaved changes and of the next page are at the right. The region is there
-    // without a toast too: a screen reader announces only changes of a region that it knows.
+    // At the left: the buttons of dialogs, of unsaved changes and of the next page are at the right. An empty region
+    // stays, because a screen reader announces only changes of a region that it knows.
     <div
       aria-live="polite"
       role="status"

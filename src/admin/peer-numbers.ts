@@ -47,7 +47,7 @@ function wrongNumberIn(answer: object): string | null {
   return found === null ? null : `has told an impossible number: ${found}`
 }
 
-/** Returns the first impossible number with its path, and null if there is none. */
+/** Returns the first impossible number with its path; null if every number is possible. */
 function findImpossible(of: object, path: string): string | null {
   if (Array.isArray(of)) {
     for (const each of of) {

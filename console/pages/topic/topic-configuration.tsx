@@ -102,7 +102,7 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
           )
         }}
       </Loaded>
-      {/* It does not float over the table, where it would cover the controls of rows. Each edited row has a way to it. */}
+      {/* It does not float over the table: there it would cover the controls of rows. Each edited row leads to it. */}
       <div
         className={
           isEdited
