@@ -159,6 +159,8 @@ const IMPORT = /(?<![.\w'])(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\
 
 /** An import that loads code of `api`, not only types. */
 const VALUE_OF_API = /^import (?!type\b)[^']*'(?:\.\.\/)+api\/([^']+)\.ts'/gm
+/** The files of src/api whose code a browser may load. */
+const WITHOUT_SCHEMAS: ReadonlySet<string> = new Set(['pages', 'words', 'first-reads'])
 const VALUE_IN_CONSOLE = /^import (?!type\b)[^']*'(?:\.\.\/)+src\/api\/([^']+)\.ts'/gm
 
 interface Import {
@@ -287,7 +289,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
     }
   }
 
-  /** A browser loads the console: of the broker it takes types of `api`, and the code of two files without schemas. */
+  /** A browser loads the console: of the broker it takes types of `api`, and the code of files without schemas. */
   function checkConsole(): void {
     for (const [file, targets] of imports) {
       if (!isConsole(file)) continue
@@ -298,7 +300,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
       for (const { index } of source.matchAll(/^import (?!type\b)[^']*'zod'/gm))
         fail(file, source.slice(0, index).split('\n').length, 'loads zod', 'import its types alone')
       for (const { index, 1: name } of source.matchAll(VALUE_IN_CONSOLE))
-        if (name !== 'pages' && name !== 'words')
+        if (!WITHOUT_SCHEMAS.has(name!))
           fail(file, source.slice(0, index).split('\n').length, `loads api/${name}.ts`, 'import its types alone')
     }
   }

@@ -20,8 +20,8 @@ const LONG: ReadonlySet<string> = new Set<Operation>([
 ])
 
 /**
- * So many reads may wait for their answers at once. A browser opens six connections to a server, and the heartbeat and
- * the code of the next page need one also while no read is answered.
+ * The most reads that wait for their answers at once. A browser opens six connections to a server, and the heartbeat
+ * and the code of the next page need one also while no read is answered.
  */
 const MOST_READS = 5
 const SESSION_PATH = operations['describe session'].path

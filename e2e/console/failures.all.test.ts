@@ -80,8 +80,8 @@ async function tamper(page: Page) {
 }
 
 /**
- * Serves the broker at `url` under another address. While `isHeld` is set, the answers of some operations never come, and
- * their connections stay in use: a route of the browser would leave them free.
+ * Serves the broker at `url` under another address. While `isHeld` is set, the answers of some operations never come,
+ * and their connections stay in use: a route of the browser would leave them free.
  */
 async function startHolding(cleanUp: CleanUp, url: string, holds: (operation: Operation) => boolean) {
   const state = { isHeld: true }

@@ -70,7 +70,7 @@ export interface Partitions {
   readonly total: number
 }
 
-/** Returns the partitions of the topics for which `isWanted` returns true. It makes no place that nobody takes. */
+/** Returns the partitions of the topics for which `isWanted` returns true. Only `slice` makes their places. */
 export function partitionsOf(
   { catalogue }: Pick<StorageRooms, 'catalogue'>,
   isWanted: (topic: string) => boolean,
