@@ -151,10 +151,12 @@ export const keyboardOnly: Journey = {
       ['setup'],
     )
 
-    // The palette finds a topic by a part of its name.
+    // The palette finds a topic by a part of its name. It takes the keys that follow at once, also in a new visit.
+    await page.reload()
+    await settle(page)
     await press('Control+k')
-    await page.getByRole('combobox').waitFor()
     await page.keyboard.type('click')
+    assert.equal(await page.getByRole('combobox').inputValue(), 'click')
     await page.getByRole('option', { name: NAMES.wide }).waitFor()
     await press('Enter')
     await arrive('topic')
