@@ -55,14 +55,24 @@ export function TextEditor(props: LargeTextProps) {
   )
 }
 
+interface DecodeBadgeProps extends Pick<ShownValue, 'status' | 'reason'> {
+  /** True where many are in a list: the mark alone says that a value was decoded. Other statuses keep their word. */
+  readonly isBrief?: boolean
+}
+
 /** How a value was decoded, in the words of the API. The reason is shown on focus and under the pointer. */
-export function DecodeBadge({ status, reason }: Pick<ShownValue, 'status' | 'reason'>) {
+export function DecodeBadge({ status, reason, isBrief = false }: DecodeBadgeProps) {
   const { tone, shape } = STATUSES[status]
-  const badge = (
-    <Badge tone={tone} shape={shape}>
-      {status}
-    </Badge>
-  )
+  const badge =
+    isBrief && status === 'decoded' ? (
+      <Badge tone={tone} shape={shape} title={status}>
+        <span className="sr-only">{status}</span>
+      </Badge>
+    ) : (
+      <Badge tone={tone} shape={shape}>
+        {status}
+      </Badge>
+    )
   return (
     <span data-status={status} className="inline-flex">
       {reason === undefined ? badge : <Explained reason={reason}>{badge}</Explained>}

@@ -148,7 +148,7 @@ const KeyCell = memo(function KeyCell({ value }: { readonly value: ShownValue | 
       <span className="max-w-32 shrink-0 truncate">
         <PayloadPreview value={value} />
       </span>
-      {value !== null && <DecodeBadge {...value} />}
+      {value !== null && <DecodeBadge {...value} isBrief />}
     </span>
   )
 })
@@ -164,7 +164,7 @@ const ValueCell = memo(function ValueCell({ value, isCompacted }: ValueCellProps
       <span className="line-clamp-1 break-all">
         <PayloadPreview value={value} isCompacted={isCompacted} />
       </span>
-      {value !== null && <DecodeBadge {...value} />}
+      {value !== null && <DecodeBadge {...value} isBrief />}
     </span>
   )
 })
