@@ -4,6 +4,7 @@
 import { Plus } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Allowed, buttonClass } from '../../parts/button.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { PageHead, Section } from '../../parts/page.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Loaded, Skeleton } from '../../parts/states.tsx'
@@ -13,7 +14,6 @@ import { useMay } from '../../shell/session.tsx'
 import type { OverviewChart } from './attention.ts'
 import { AttentionList } from './attention-list.tsx'
 import { type History, RANGE_ROWS, type Range, shortHistory } from './course.ts'
-import { FirstMinute } from './first-minute.tsx'
 import { OverviewCharts, type OverviewChartsProps } from './overview-charts.tsx'
 import { OverviewStats } from './overview-stats.tsx'
 import { type OverviewReads, useHealth, useOverview, useTopTopics } from './reads.ts'
@@ -21,6 +21,15 @@ import { StatusLine } from './status-line.tsx'
 import { Tops } from './tops.tsx'
 
 type TopTopics = ReturnType<typeof useTopTopics>
+
+/** The height of the first minute, and of the page before it is known whether the broker is empty. */
+const FIRST_ROWS = 12
+
+/** Few visits see an empty broker. */
+const FirstMinute = lazyPart(
+  async () => (await import('./first-minute.tsx')).FirstMinute,
+  <Skeleton rows={FIRST_ROWS} />,
+)
 
 export function Overview() {
   // The first minute stays while it makes the first topic, until its user leaves it.
@@ -64,7 +73,7 @@ export function Overview() {
           }}
         />
       ) : topics.read.isFirst ? (
-        <Skeleton rows={12} />
+        <Skeleton rows={FIRST_ROWS} />
       ) : (
         <Whole topics={topics} health={health} />
       )}
