@@ -4,7 +4,7 @@ import { memo, type ReactNode, useMemo, useRef, useSyncExternalStore } from 'rea
 import type { ShownRecord, ShownValue } from '../../../src/api/messages.ts'
 import { Bytes } from '../../parts/amount.tsx'
 import { type Column, ColumnChoice, DataTable } from '../../parts/data-table.tsx'
-import { DecodeBadge, PayloadPreview } from '../../parts/payload.tsx'
+import { DecodeBadge, PayloadPreview } from '../../parts/payload-preview.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
 import { hrefOf, isPlainPress } from '../../shell/address.tsx'
 import { nowMs } from '../../shell/clock.ts'
