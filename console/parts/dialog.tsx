@@ -64,7 +64,10 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
 /** The row of buttons at the end of a dialog. It stays in the window while the content above it scrolls. */
 export function DialogActions({ children }: { readonly children: ReactNode }) {
   return (
-    <div className="sticky bottom-0 z-10 -mx-4 mt-6 -mb-4 flex flex-wrap justify-end gap-2 border-t border-line bg-surface px-4 py-3">
+    <div
+      data-dialog-actions
+      className="sticky bottom-0 z-10 -mx-4 mt-6 -mb-4 flex flex-wrap justify-end gap-2 border-t border-line bg-surface px-4 py-3"
+    >
       {children}
     </div>
   )
