@@ -1,5 +1,6 @@
 // A key, a value or a header of a record, as the broker answers it: how it was decoded, and its text or bytes. Text is
-// never parsed (text/reindent-json.ts). A row has payload-preview.tsx. Larger text is in large-text.tsx, which is loaded when it is first needed.
+// never parsed (text/reindent-json.ts). A row has payload-preview.tsx. Larger text is in large-text.tsx, which is
+// loaded when it is first needed.
 
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react'
 import type { ShownValue } from '../../src/api/messages.ts'

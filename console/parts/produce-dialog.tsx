@@ -17,7 +17,7 @@ import { type Draft, draftOf, EMPTY_DRAFT, type HeaderDraft, messageOf, objectio
 import { HeaderField } from './produce-header.tsx'
 import { TimeField } from './time.tsx'
 
-export interface ProduceProps {
+interface ProduceProps {
   readonly topic: string
   /** The record to produce again; without it the form is empty. */
   readonly from?: ShownRecord

@@ -4,7 +4,7 @@ import { useCommandAccess } from '../shell/command-access.ts'
 import { commandsFor, type Recipe, type Task, type Tool } from '../text/commands.ts'
 import { Command } from './copy.tsx'
 
-export interface RecipesProps {
+interface RecipesProps {
   readonly task: Task
   /** Only these tools. */
   readonly tools?: readonly Tool[]

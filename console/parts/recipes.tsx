@@ -1,10 +1,9 @@
 // A task as commands for terminals. They are loaded when a page first shows some, because few pages do.
 
 import { lazyPart } from './lazy-part.tsx'
-import type { RecipesProps } from './recipe-list.tsx'
 import { Skeleton } from './states.tsx'
 
-export const Recipes = lazyPart<RecipesProps>(
+export const Recipes = lazyPart(
   async () => (await import('./recipe-list.tsx')).RecipeList,
   <div className="w-full">
     <Skeleton rows={2} />

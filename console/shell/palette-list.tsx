@@ -1,5 +1,5 @@
-// The list of the palette (palette.tsx): the pages, verbs, topics and groups whose name contains the typed text, and the
-// one that is chosen.
+// The list of the palette (palette.tsx): the pages, verbs, topics and groups whose name contains the typed text, and
+// the one that is chosen.
 
 import { useEffect, useState } from 'react'
 import { type Page, type PageId, pages } from '../../src/api/pages.ts'
@@ -21,14 +21,14 @@ interface Entry {
 
 const MOST_NAMES = 20
 
-export interface PaletteListProps {
+interface PaletteListProps {
   readonly id: string
   readonly typed: string
   /** The keys of the field that are not letters, oldest first. */
   readonly pressed: readonly string[]
   /** Forgets the oldest key, which the list has followed. */
   readonly onFollowed: () => void
-  /** Hears the id of the chosen entry; undefined if there is none. */
+  /** Hears the id of the chosen entry; undefined if no entry is found. */
   readonly onChosen: (id: string | undefined) => void
   readonly onClose: () => void
 }

@@ -1,5 +1,5 @@
-// The keys of the console, which the help (help.tsx) lists. A key does nothing while somebody types, and the keys can be
-// switched off.
+// The keys of the console, which the help (help.tsx) lists. A key does nothing while somebody types, and the keys can
+// be switched off.
 
 import { useEffect } from 'react'
 import { type PageId, pages } from '../../src/api/pages.ts'

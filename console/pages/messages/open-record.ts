@@ -1,5 +1,5 @@
-// Opens and closes records, and goes from one to its neighbour in the list, also over the ends of a page. The neighbours
-// of a record that is not in the list are in log-neighbour.ts.
+// Opens and closes records, and goes from one to its neighbour in the list, also over the ends of a page. A record that
+// is not in the list has its neighbours in log-neighbour.ts.
 
 import { useEffect, useState } from 'react'
 import type { ShownRecord } from '../../../src/api/messages.ts'

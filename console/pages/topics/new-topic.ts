@@ -25,8 +25,8 @@ export function unitOf(config: string): 'ms' | 'bytes' | null {
 }
 
 /**
- * Returns whether a form offers the config: a config with one choice leaves nothing to choose. A draft like another topic
- * may have a value that the broker no longer takes; its field must be there to change it.
+ * Returns whether a form offers the config: a config with one choice leaves nothing to choose. A draft like another
+ * topic may have a value that the broker no longer takes; its field must be there to change it.
  */
 export function isOffered({ name, choices }: Pick<ShownConfig, 'name' | 'choices'>, { configs }: Draft): boolean {
   const text = configs[name] ?? ''
