@@ -7,6 +7,7 @@ import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
 import { compression } from './compression.ts'
+import { consoleHeap } from './console/heap.ts'
 import { consoleLoad } from './console/load.ts'
 import { consolePages } from './console/pages.ts'
 import { consoleRecords } from './console/records.ts'
@@ -54,6 +55,7 @@ const QUESTIONS: readonly Question[] = [
   consolePages,
   consoleRecords,
   consoleLoad,
+  consoleHeap,
   kafkaProduce,
   kafkaLatency,
   kafkaConsume,

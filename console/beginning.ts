@@ -1,39 +1,49 @@
 // Begins everything that the page of the address needs, all at once and before React draws anything: who is signed in,
-// the code of the page, and its first answer. One after the other they would cost a round trip each.
+// the code of the page, and its first answer. One after the other they would cost a round trip each. The browser asks
+// for most of it before this script runs (index.html, src/http/routes/console.ts).
 
 import type { AuthStatus } from '../src/api/auth.ts'
-import { type PageId, pages, readSearch } from '../src/api/pages.ts'
-import { ask } from './api/client.ts'
+import { FIRST_READS } from '../src/api/first-reads.ts'
+import { type PageId, pages } from '../src/api/pages.ts'
+import { ask, pause } from './api/client.ts'
 import { readAhead } from './api/queries.ts'
-import { isListed, pageOfTopics } from './pages/topics/first-read.ts'
-import { loadScreen } from './routes.tsx'
+import { router } from './routes.tsx'
 
-type Texts = Readonly<Record<string, string>>
+/** How long the first drawing waits for the rest, in ms: drawing the page twice takes as long on a slow computer. */
+const PATIENCE_MS = 150
 
-/** The first answer of the pages whose answer takes longest. */
-const FIRST_READS: Readonly<Partial<Record<PageId, (search: Texts) => void>>> = {
-  topics(texts) {
-    const search = readSearch('topics', texts)
-    if (isListed(search.sort)) readAhead('list topics', { query: pageOfTopics(search) })
-  },
+export interface Beginning {
+  readonly status: Promise<AuthStatus>
+  /** Resolves when the page can be drawn with its first answer, or after a moment. The status is there if it came. */
+  readonly ready: Promise<AuthStatus | undefined>
 }
 
-/** Resolves to who is signed in. */
-export function begin({ pathname, search }: Location): Promise<AuthStatus> {
+export function begin({ pathname, search }: Location): Beginning {
   const status = ask('describe session', {})
-  const page = (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
-  if (page !== undefined) loadScreen(page)
-  status.then(
-    ({ securityEnabled, user }) => {
-      // Without a session the broker would refuse the others.
-      if (securityEnabled && user === undefined) return
-      if (page !== undefined) FIRST_READS[page]?.(Object.fromEntries(new URLSearchParams(search)))
-      // Every page reads them. If they came after the rows, these would be drawn twice.
-      readAhead('show capabilities', {})
+  // The router says later why it cannot load the code.
+  const code = router.load().catch(() => {})
+  let known: AuthStatus | undefined
+  const all = status.then(
+    async found => {
+      known = found
+      // Without a session the broker would refuse them.
+      const isRefused = found.securityEnabled && found.user === undefined
+      await Promise.all([code, ...(isRefused ? [] : firstReads(pathname, search))])
     },
     () => {
       // The session says why.
     },
   )
-  return status
+  return { status, ready: Promise.race([all, pause(PATIENCE_MS)]).then(() => known) }
+}
+
+function firstReads(pathname: string, search: string): readonly Promise<void>[] {
+  const page = (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
+  const read = page && FIRST_READS[page]
+  const query = read?.query(Object.fromEntries(new URLSearchParams(search))) ?? null
+  return [
+    ...(read === undefined || query === null ? [] : [readAhead(read.operation, { query })]),
+    // Every page reads them. If they came after the rows, these would be drawn twice.
+    readAhead('show capabilities', {}),
+  ]
 }

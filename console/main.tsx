@@ -11,15 +11,18 @@ import { router } from './routes.tsx'
 import { followPreferences } from './shell/preferences.ts'
 import { SessionProvider } from './shell/session.tsx'
 
-const first = begin(location)
+const { status, ready } = begin(location)
 followPreferences()
 
-createRoot(document.getElementById('console')!).render(
-  <StrictMode>
-    <QueryClientProvider client={queryClient}>
-      <SessionProvider first={first}>
-        <RouterProvider router={router} />
-      </SessionProvider>
-    </QueryClientProvider>
-  </StrictMode>,
-)
+// Without `await` at the top of the module: the build would divide it into more files.
+void ready.then(known => {
+  createRoot(document.getElementById('console')!).render(
+    <StrictMode>
+      <QueryClientProvider client={queryClient}>
+        <SessionProvider first={status} known={known}>
+          <RouterProvider router={router} />
+        </SessionProvider>
+      </QueryClientProvider>
+    </StrictMode>,
+  )
+})

@@ -24,11 +24,6 @@ const screens: Readonly<Record<PageId, ReturnType<typeof lazyRouteComponent>>> =
   password: lazyRouteComponent(() => import('./pages/password/password.tsx'), 'Password'),
 }
 
-/** Begins to load the code of a page. If that fails, the router tries again when it shows the page. */
-export function loadScreen(id: PageId): void {
-  screens[id].preload?.()?.catch(() => {})
-}
-
 const root = createRootRoute({ component: Gate, notFoundComponent: Missing, errorComponent: Failed })
 
 const routes = (Object.keys(pages) as PageId[]).map(id =>

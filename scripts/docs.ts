@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { differences } from '../e2e/authorization/differences.ts'
 import { derivations } from '../src/auth/clients/policy.ts'
 import { ADMIN_PATH } from '../src/http/faces/admin.ts'
-import { membersOfAnswer } from '../src/http/openapi.ts'
+import { modelOfAnswer } from '../src/http/openapi.ts'
 import { allRoutes } from '../src/http/routes/all.ts'
 import { errors } from '../src/protocol/errors.ts'
 import { betweenBrokers, messages } from '../src/protocol/messages/all.ts'
@@ -301,13 +301,25 @@ with names and without values, and the errors of the answer. Lines of refused re
 `
 }
 
-/** Returns the operations of the admin API for the console: what to ask, the role that it takes, and the answer. */
+/** Returns the value as TypeScript. */
+function literal(value: unknown): string {
+  return JSON.stringify(value)
+    .replaceAll(/"([a-z]+)":/gi, '$1: ')
+    .replaceAll('":', '": ')
+    .replaceAll(',', ', ')
+    .replaceAll('"', "'")
+}
+
+/**
+ * Returns the operations of the admin API for the console: what to ask, the role that it takes, and a model of the
+ * answer (console/api/likeness.ts).
+ */
 function operationsModule(): string {
   const rows = allRoutes
     .filter(({ path }) => path.startsWith(`${ADMIN_PATH}/`))
     .map(
       route =>
-        `  '${route.verb}': { method: '${route.method}', path: '${route.path}', needs: '${route.needs}', answer: '${membersOfAnswer(route)}' },`,
+        `  '${route.verb}': { method: '${route.method}', path: '${route.path}', needs: '${route.needs}', answer: ${literal(modelOfAnswer(route))} },`,
     )
     .sort()
   return `// Written by scripts/docs.ts from the routes in src/http/routes. Edit the routes.

@@ -74,7 +74,7 @@ export async function openWorld(harness: Harness): Promise<World> {
       'svc.admin.metrics-history.retention': `${SAMPLES * SAMPLE_MS}ms`,
     },
     undefined,
-    command => command.map(word => (word === join(root, 'src', 'main.ts') ? main : word)),
+    command => { const c = command.map(word => (word === join(root, 'src', 'main.ts') ? main : word)); return process.env.PROF ? [c[0]!, '--inspect=127.0.0.1:39229', ...c.slice(1)] : c },
   )
   harness.say(`making ${TOPICS} topics and ${GROUPS} groups`)
   const names = topicNames()

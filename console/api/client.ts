@@ -1,7 +1,9 @@
 // Asks the admin API. An answer comes back as its value, a refusal and a missing answer as a Problem. A request that
 // the broker refused without looking at it is repeated here: after a new sign-in, and when the broker was busy.
 
+import { withQuery } from '../../src/api/first-reads.ts'
 import type { Answer, Asked, Contract } from './contract.ts'
+import { isLike } from './likeness.ts'
 import { operations } from './operations.ts'
 import { ownProblem, type Problem, problemOf } from './problem.ts'
 
@@ -16,6 +18,13 @@ const LONG: ReadonlySet<string> = new Set<Operation>([
   'delete records',
   'delete topic',
 ])
+
+/**
+ * So many reads may wait for their answers at once. A browser opens six connections to a server, and the heartbeat and
+ * the code of the next page need one also while no read is answered.
+ */
+const MOST_READS = 5
+const SESSION_PATH = operations['describe session'].path
 
 const BUSY_ATTEMPTS = 4
 const BUSY_AFTER_MS = 1_000
@@ -43,11 +52,7 @@ export function addressOf(name: Operation, { params = {}, query = {} }: { params
   const path = operations[name].path.replaceAll(/:(\w+)/g, (_, each: string) =>
     encodeURIComponent(String(params[each])),
   )
-  const search = new URLSearchParams()
-  for (const [key, value] of Object.entries(query))
-    for (const one of Array.isArray(value) ? value : [value])
-      if (one !== undefined && one !== null && one !== '') search.append(key, String(one))
-  return search.size === 0 ? path : `${path}?${search}`
+  return withQuery(path, query)
 }
 
 export interface AskOptions {
@@ -79,18 +84,8 @@ export async function ask<Name extends keyof Contract>(
     signal?.throwIfAborted()
     throw error instanceof SyntaxError ? ownProblem('NOT_UNDERSTOOD', answer.status) : ownProblem('UNREACHABLE')
   }
-  if (!isAnswer(found, operations[name].answer)) throw ownProblem('NOT_UNDERSTOOD', answer.status)
+  if (!isLike(found, operations[name].answer)) throw ownProblem('NOT_UNDERSTOOD', answer.status)
   return found as Answer<Name>
-}
-
-/** Returns whether a value has these members, so that the answer of another program breaks no page. */
-function isAnswer(value: unknown, members: string): boolean {
-  if (members === '') return true
-  if (typeof value !== 'object' || value === null) return false
-  return members.split(' ').every(member => {
-    const name = member.replace('[]', '')
-    return Object.hasOwn(value, name) && (name === member || Array.isArray(value[name as keyof typeof value]))
-  })
 }
 
 /**
@@ -123,11 +118,11 @@ export async function send(
 
 async function sendOnce(address: string, init: RequestInit, patienceMs: number, signal?: AbortSignal) {
   const late = AbortSignal.timeout(patienceMs)
+  const either = signal === undefined ? late : AbortSignal.any([signal, late])
+  let endTurn = () => {}
   try {
-    const answer = await fetch(address, {
-      ...init,
-      signal: signal === undefined ? late : AbortSignal.any([signal, late]),
-    })
+    if (init.method === 'GET' && address !== SESSION_PATH) endTurn = await turn(either)
+    const answer = await fetch(address, { ...init, signal: either })
     if (answer.ok) watch?.answered(null)
     return answer
   } catch {
@@ -135,6 +130,29 @@ async function sendOnce(address: string, init: RequestInit, patienceMs: number, 
     const problem = ownProblem(late.aborted ? 'NO_ANSWER' : 'UNREACHABLE')
     watch?.answered(problem)
     throw problem
+  } finally {
+    endTurn()
+  }
+}
+
+let readsUnderWay = 0
+const waitingReads = new Set<() => void>()
+
+/** Resolves when a read may begin, with the function that ends its turn. Throws what the signal aborts with. */
+async function turn(signal: AbortSignal): Promise<() => void> {
+  while (readsUnderWay === MOST_READS && !signal.aborted) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    waitingReads.add(resolve)
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    await promise
+    waitingReads.delete(resolve)
+  }
+  signal.throwIfAborted()
+  readsUnderWay++
+  return () => {
+    readsUnderWay--
+    // The first of them may have been aborted at this moment, so that all look.
+    for (const look of waitingReads) look()
   }
 }
 

@@ -32,7 +32,9 @@ const EVERY_MS: Readonly<Partial<Record<keyof Contract, number>>> = {
 export const queryClient = new QueryClient({
   defaultOptions: {
     queries: {
-      retry: (failures, error) => failures < 1 && error instanceof Problem && error.isAway,
+      // An answer that did not come in its time would keep the user waiting for twice that time without a word.
+      retry: (failures, error) =>
+        failures < 1 && error instanceof Problem && error.isAway && error.code !== 'NO_ANSWER',
       retryDelay: 1_000,
       staleTime: 2_000,
       gcTime: 300_000,
@@ -55,6 +57,7 @@ export interface Read<T> {
   /** True while `data` belongs to another page or filter of the same list. */
   readonly isOld: boolean
   readonly isFetching: boolean
+  /** Asks again for everything on the page that failed. */
   retry(): void
 }
 
@@ -73,9 +76,15 @@ function reading<Name extends keyof Contract>(name: Name, asked: Asked<Name>) {
   }
 }
 
-/** Asks for an answer that a component will read in a moment. If it fails, the component asks again. */
-export function readAhead<Name extends keyof Contract>(name: Name, asked: Asked<Name>): void {
-  void queryClient.prefetchQuery(reading(name, asked))
+/** Asks for an answer that a component will read in a moment. Resolves also if it fails: the component asks again. */
+export function readAhead<Name extends keyof Contract>(name: Name, asked: Asked<Name>): Promise<void> {
+  return queryClient.prefetchQuery(reading(name, asked))
+}
+
+/** Asks again for everything on the page that failed: the cause of one failure is often that of the others. */
+export function tryAgain(): void {
+  const hasFailed = ({ state }: { readonly state: { readonly error: unknown } }) => state.error !== null
+  void queryClient.refetchQueries({ type: 'active', predicate: hasFailed }, { cancelRefetch: false })
 }
 
 /** Reads an operation and keeps its answer up to date while the component is on the page. */
@@ -106,7 +115,7 @@ export function useRead<Name extends keyof Contract>(
     isFirst: result.isPending && problem === null,
     isOld: result.isPlaceholderData,
     isFetching: result.isFetching,
-    retry: () => void result.refetch(),
+    retry: tryAgain,
   }
 }
 

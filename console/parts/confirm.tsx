@@ -3,6 +3,7 @@
 import { type ReactNode, useState } from 'react'
 import type { Operation } from '../api/client.ts'
 import type { Problem } from '../api/problem.ts'
+import { isTyped } from '../text/visible.ts'
 import { FormDialog } from './form-dialog.tsx'
 import { TypedName } from './typed-name.tsx'
 
@@ -31,7 +32,7 @@ export function Confirm(props: ConfirmProps) {
       title={title}
       verb={verb}
       isDanger
-      isReady={name === null || typed === name}
+      isReady={name === null || isTyped(typed, name)}
       isBusy={isBusy}
       problem={problem}
       onSubmit={onConfirm}

@@ -11,6 +11,8 @@ export interface Column<Row> {
   /** The name in the list of hidden columns. */
   readonly id: string
   readonly head: string
+  /** True for a column of buttons, whose head only screen readers need. */
+  readonly isHeadHidden?: boolean
   /** The unit of the numbers, shown under the head. */
   readonly unit?: string
   /** The sort that the server knows; the column cannot be sorted without it. */
@@ -221,11 +223,15 @@ interface HeadProps<Row> {
   readonly className: string
 }
 
-function Head<Row>({ column: { head, unit, sort, isNumber = false }, sorting, className }: HeadProps<Row>) {
+function Head<Row>({
+  column: { head, isHeadHidden = false, unit, sort, isNumber = false },
+  sorting,
+  className,
+}: HeadProps<Row>) {
   const isSorted = sort !== undefined && sorting?.sort === sort
   const Arrow = sorting?.order === 'asc' ? ArrowUp : ArrowDown
   const text = (
-    <span>
+    <span className={isHeadHidden ? 'sr-only' : ''}>
       {head}
       {unit !== undefined && <span className="block text-dense font-normal text-muted">{unit}</span>}
     </span>
@@ -234,7 +240,7 @@ function Head<Row>({ column: { head, unit, sort, isNumber = false }, sorting, cl
     <th
       scope="col"
       aria-sort={isSorted ? (sorting!.order === 'asc' ? 'ascending' : 'descending') : undefined}
-      className={`px-2 py-2 align-bottom first:pl-3 last:pr-3 font-medium whitespace-nowrap ${isNumber ? 'text-right' : 'text-left'} ${className}`}
+      className={`relative px-2 py-2 align-bottom first:pl-3 last:pr-3 font-medium whitespace-nowrap ${isNumber ? 'text-right' : 'text-left'} ${className}`}
     >
       {sort === undefined || sorting === undefined ? (
         text

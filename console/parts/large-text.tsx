@@ -4,7 +4,7 @@
 
 import { history, historyKeymap, standardKeymap } from '@codemirror/commands'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
-import { EditorState, type Extension, RangeSetBuilder, Transaction } from '@codemirror/state'
+import { EditorState, type Extension, RangeSetBuilder, StateField, type Text, Transaction } from '@codemirror/state'
 import {
   Decoration,
   type DecorationSet,
@@ -15,10 +15,13 @@ import {
   lineNumbers,
   ViewPlugin,
   type ViewUpdate,
+  WidgetType,
 } from '@codemirror/view'
 import { useEffect, useRef } from 'react'
+import { BLOCK, denseParts } from '../text/dense.ts'
+import { count } from '../text/format.ts'
 import { highlight, type TokenKind } from '../text/highlight.ts'
-import { EACH_HIDDEN, mark } from '../text/visible.ts'
+import { EACH_MARK, mark } from '../text/visible.ts'
 
 export interface LargeTextProps {
   readonly text: string
@@ -141,7 +144,7 @@ const LOOK = EditorView.theme({
 })
 
 const MARKS = highlightSpecialChars({
-  specialChars: EACH_HIDDEN,
+  specialChars: EACH_MARK,
   render: code => {
     const { label, name } = mark(String.fromCodePoint(code))
     const box = document.createElement('span')
@@ -153,6 +156,43 @@ const MARKS = highlightSpecialChars({
     return box
   },
 })
+
+/** Stands in the place of a dense part, of which the text keeps every character. */
+class Omission extends WidgetType {
+  readonly length: number
+  constructor(length: number) {
+    super()
+    this.length = length
+  }
+  override eq(other: Omission) {
+    return other.length === this.length
+  }
+  toDOM() {
+    const note = document.createElement('span')
+    note.className = 'hidden-mark'
+    note.textContent = `${count(this.length)} characters are not drawn, because too many of them are hidden or combining. A copy has them.`
+    return note
+  }
+}
+
+/** With every mark of a long dense line the browser would stand still. */
+const OMISSIONS = StateField.define<DecorationSet>({
+  create: ({ doc }) => omissionsOf(doc),
+  update: (known, { docChanged, newDoc }) => (docChanged ? omissionsOf(newDoc) : known),
+  provide: field => [EditorView.decorations.from(field), EditorView.atomicRanges.of(view => view.state.field(field))],
+})
+
+function omissionsOf(doc: Text): DecorationSet {
+  const builder = new RangeSetBuilder<Decoration>()
+  let start = 0
+  for (const line of doc.iterLines()) {
+    if (line.length > BLOCK)
+      for (const { from, to } of denseParts(line))
+        builder.add(start + from, start + to, Decoration.replace({ widget: new Omission(to - from) }))
+    start += line.length + 1
+  }
+  return builder.finish()
+}
 
 /**
  * Takes typed text away from the browser. Over a selection the browser would put a style attribute around it, which
@@ -178,6 +218,7 @@ const COMMON: readonly Extension[] = [
   lineNumbers(),
   drawSelection(),
   MARKS,
+  OMISSIONS,
   TYPING,
   highlightSelectionMatches(),
   search({ top: true }),

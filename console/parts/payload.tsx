@@ -4,6 +4,7 @@
 
 import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react'
 import type { ShownValue } from '../../src/api/messages.ts'
+import { hasDense } from '../text/dense.ts'
 import { bytes as bytesText, count, exactBytes } from '../text/format.ts'
 import { bytesOfBase64, hexLines } from '../text/hex.ts'
 import { highlight, type Token, type TokenKind } from '../text/highlight.ts'
@@ -18,7 +19,7 @@ export type View = (typeof VIEWS)[number]
 
 const VIEW_NAMES: Readonly<Record<View, string>> = { pretty: 'Pretty', raw: 'Raw', hex: 'Hex' }
 
-/** Longer text is in the editor, which draws only the lines in view. */
+/** Longer text is in the editor, which draws only the lines in view, and of dense lines only a part. */
 const MOST_SIMPLE = 65_536
 /** More coloured pieces and marks would take the browser longer than the editor takes to load. */
 const MOST_PIECES = 5_000
@@ -144,7 +145,7 @@ function Content({ value, label, view }: ViewProps & { readonly view: View }) {
 /** The tokens are null if there are too many, or if the text is too long. */
 function contentOf(value: ShownValue, view: View): { text: string; tokens: readonly Token[] | null } {
   const text = textOf(value, view)
-  if (text.length > MOST_SIMPLE) return { text, tokens: null }
+  if (text.length > MOST_SIMPLE || hasDense(text)) return { text, tokens: null }
   const tokens = value.text !== undefined && isJson(text) ? highlight(text) : [{ text, kind: null }]
   const pieces = tokens.length + visiblePieces(text, true).length
   return { text, tokens: pieces > MOST_PIECES ? null : tokens }

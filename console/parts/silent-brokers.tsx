@@ -9,14 +9,17 @@ interface SilentBrokersProps {
 }
 
 export function SilentBrokers({ brokers, of }: SilentBrokersProps) {
-  if (brokers.length === 0) return null
   return (
-    <div role="status" className="mb-3 rounded-card border border-warn bg-warn-soft p-3 text-warn">
-      {brokers.map(({ brokerId, reason }) => (
-        <p key={brokerId}>
-          Without the {of} of broker {brokerId}: {reason}
-        </p>
-      ))}
+    <div role="status">
+      {brokers.length > 0 && (
+        <div className="mb-3 rounded-card border border-warn bg-warn-soft p-3 text-warn">
+          {brokers.map(({ brokerId, reason }) => (
+            <p key={brokerId}>
+              Without the {of} of broker {brokerId}: {reason}
+            </p>
+          ))}
+        </div>
+      )}
     </div>
   )
 }

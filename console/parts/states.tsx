@@ -72,11 +72,13 @@ export function Loaded<T>({ read, of, rows = 6, children }: LoadedProps<T>) {
     return problem === null ? <Skeleton rows={rows} /> : <ProblemNote problem={problem} of={of} onRetry={retry} />
   return (
     <>
-      {problem !== null && (
-        <div role="status" data-stale={problem.code} className="my-2 rounded-control bg-warn-soft px-3 py-2 text-warn">
-          As of <Time ms={atMs} isShort />. <VisibleText text={problem.detail} />
-        </div>
-      )}
+      <div role="status">
+        {problem !== null && (
+          <div data-stale={problem.code} className="my-2 rounded-control bg-warn-soft px-3 py-2 text-warn">
+            As of <Time ms={atMs} isShort />. <VisibleText text={problem.detail} />
+          </div>
+        )}
+      </div>
       {children(data)}
     </>
   )

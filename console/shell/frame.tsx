@@ -30,6 +30,9 @@ export function Frame() {
   )
 }
 
+/** The headings of the page. A record that is the page on a phone hides the one of its list. */
+const headings = () => [...document.querySelectorAll<HTMLElement>('main h1')]
+
 function Bars() {
   const { pathname } = useLocation()
   const { overlay, open } = useShell()
@@ -42,7 +45,11 @@ function Bars() {
       <button
         type="button"
         className="sr-only focus:not-sr-only focus:fixed focus:top-2 focus:left-2 focus:z-40 focus:rounded-control focus:bg-surface focus:p-3"
-        onClick={() => document.querySelector<HTMLElement>('main h1')?.focus()}
+        onClick={() =>
+          headings()
+            .find(each => each.checkVisibility())
+            ?.focus()
+        }
       >
         Go to the content
       </button>

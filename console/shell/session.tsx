@@ -44,12 +44,14 @@ function isSame(one: AuthStatus | undefined, other: AuthStatus): boolean {
 interface SessionProviderProps {
   /** The first answer, which was asked for before React began. */
   readonly first: Promise<AuthStatus>
+  /** The same if it is there already. */
+  readonly known: AuthStatus | undefined
   readonly children: ReactNode
 }
 
-export function SessionProvider({ first, children }: SessionProviderProps) {
+export function SessionProvider({ first, known, children }: SessionProviderProps) {
   const client = useQueryClient()
-  const [status, setStatus] = useState<AuthStatus>()
+  const [status, setStatus] = useState(known)
   const [problem, setProblem] = useState<Problem | null>(null)
   const [isExpired, setExpired] = useState(false)
   const [mustChangePassword, setMustChange] = useState(false)

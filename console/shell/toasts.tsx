@@ -5,6 +5,7 @@ import { X } from 'lucide-react'
 import { useSyncExternalStore } from 'react'
 import type { PageId } from '../../src/api/pages.ts'
 import { pause } from '../api/client.ts'
+import { VisibleText } from '../parts/visible-text.tsx'
 import { PageLink, type Target } from './address.tsx'
 
 interface ToastLink extends Target<PageId> {
@@ -48,11 +49,12 @@ function subscribe(listener: () => void): () => void {
 export function Toasts() {
   const shown = useSyncExternalStore(subscribe, () => toasts)
   return (
-    // At the left: the buttons of dialogs, of unsaved changes and of the next page are at the right.
+    // At the left: the buttons of dialogs, of unsaved changes and of the next page are at the right. The region is there
+    // without a toast too: a screen reader announces only changes of a region that it knows.
     <div
       aria-live="polite"
       role="status"
-      className="pointer-events-none fixed inset-x-4 bottom-4 z-30 flex flex-col items-start gap-2 empty:hidden"
+      className="pointer-events-none fixed inset-x-4 bottom-4 z-30 flex flex-col items-start gap-2"
     >
       {shown.map(({ id, text, link }) => (
         <div
@@ -60,7 +62,7 @@ export function Toasts() {
           className="pointer-events-auto flex items-start gap-3 rounded-card bg-text px-4 py-3 text-surface shadow-raised"
         >
           <span>
-            {text}
+            <VisibleText text={text} />
             {link !== null && (
               <>
                 {' '}

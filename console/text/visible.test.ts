@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../testing/property.ts'
-import { hasHidden, visiblePieces } from './visible.ts'
+import { hasHidden, isTyped, visiblePieces } from './visible.ts'
 
 const marked = (text: string, isMultiline = false) =>
   visiblePieces(text, isMultiline)
@@ -72,4 +72,20 @@ test('the pieces together are the text, and there are marks just if something is
     ),
     { numRuns: 1_000 },
   )
+})
+
+test('a name is typed as it is, or with the numbers of its hidden characters', () => {
+  assert.ok(isTyped('orders', 'orders'))
+  for (const typed of ['', 'order', 'Orders', 'orders ']) assert.ok(!isTyped(typed, 'orders'))
+  for (const [name, spelled] of [
+    ['a\u200Bb', 'aU+200Bb'],
+    ['\u202Eevil', 'U+202Eevil'],
+    ['tab\tname', 'tabU+0009name'],
+    ['two\nlines\0', 'twoU+000AlinesU+0000'],
+    ['tag\u{E0041}', 'tagU+E0041'],
+  ] as const) {
+    assert.ok(isTyped(spelled, name))
+    assert.ok(isTyped(name, name))
+    assert.ok(!isTyped(name.replaceAll(/[^a-z]/g, ''), name))
+  }
 })

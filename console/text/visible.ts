@@ -20,7 +20,9 @@ const HIDDEN =
   /(?<!\p{Extended_Pictographic})[\uFE0E\uFE0F]|(?<!(?:\p{Extended_Pictographic}\uFE0F?|\p{Emoji_Modifier}))\u200D|\u200D(?!\p{Extended_Pictographic})|[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}]--[\u200D\uFE0E\uFE0F\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2]]/v
 
 /** The same, for all of them one by one. */
-export const EACH_HIDDEN = new RegExp(HIDDEN, 'gv')
+const EACH_HIDDEN = new RegExp(HIDDEN, 'gv')
+/** The same without tabs, which the editor shows as they are. */
+export const EACH_MARK = new RegExp(`(?!\\t)(?:${HIDDEN.source})`, 'gv')
 
 /** Texts with none of them are like this, and this test is much faster. */
 const PLAIN = /^[\x20-\x7e\xa0-\xac\xae-\u02ff]*$/
@@ -92,6 +94,18 @@ export function visiblePieces(text: string, isMultiline = false): readonly Piece
 /** Returns whether the text, on one line, has a character that a reader cannot see. */
 export function hasHidden(text: string): boolean {
   return !PLAIN.test(text) && HIDDEN.test(text)
+}
+
+/** Returns the text with the number of each hidden character in its place, such as `U+200B`: so it can be typed. */
+export function spelled(text: string): string {
+  return visiblePieces(text)
+    .map(({ text: own, isMark, name }) => (isMark ? name.split(' ', 1)[0] : own))
+    .join('')
+}
+
+/** Returns whether somebody typed the name as it is, or as it is spelled. */
+export function isTyped(typed: string, name: string): boolean {
+  return typed === name || typed === spelled(name)
 }
 
 function ordinary(text: string): Piece {

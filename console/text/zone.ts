@@ -232,7 +232,8 @@ function offsetOf(text: string): number {
 }
 
 function isInCalendar(ms: number): boolean {
-  return Math.abs(ms) <= MOST_MS
+  // The answer of another program may have a text of digits here, which is no time for a Date.
+  return Number.isFinite(ms) && Math.abs(ms) <= MOST_MS
 }
 
 function yearText(year: number): string {

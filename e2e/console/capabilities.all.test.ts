@@ -15,7 +15,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
 import { type Operation, operationOf } from './operations.ts'
 import { NAMES, seed } from './seeded.ts'
-import { addressOf, pageStops, settle } from './tour.ts'
+import { addressOf, leave, pageStops, settle } from './tour.ts'
 import { ADMIN, ensureConsole, must, startWorld } from './world.ts'
 
 /** The frame of each page asks for these. */
@@ -77,6 +77,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
         if (request.url().includes('/api/')) sent.push(operationOf(request.method(), request.url()))
       })
       for (const tab of STORAGE_TABS.filter(each => each !== 'local')) {
+        await leave(page)
         sent.length = 0
         await page.goto(addressOf('storage', { tab }))
         await settle(page)

@@ -1,15 +1,19 @@
 // Each answer that a page asks for fails in each way, one at a time: the page stays, says what failed with a way to try
-// again, and keeps its old data with its time.
+// again, and keeps its old data with its time. On a few pages no answer comes: the page says it once its patience ends.
 
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, request as requestOf } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page, Route } from 'playwright-core'
+import type { CleanUp } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
-import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
+import { noBrowser, openBrowser, signIn, visit, visitAs } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { type Operation, operationOf } from './operations.ts'
 import { seed } from './seeded.ts'
-import { pageStops as ownStops, settle } from './tour.ts'
+import { addressOf, leave, pageStops as ownStops, settle } from './tour.ts'
 import { ADMIN, startWorld, type World } from './world.ts'
 
 const problem = (status: number, code: string, title: string) => ({
@@ -48,6 +52,12 @@ const OF_FRAME: ReadonlySet<string> = new Set(['describe session', 'show capabil
 /** Says that something failed: instead of content, or over old content. */
 const SAID = 'main :is([data-problem], [data-stale])'
 
+/** A failure is said within this time in ms. The console asks a second time after 1 s, beside the other tests. */
+const SAID_WITHIN_MS = 10_000
+
+/** The time in ms in which most answers must begin (console/api/client.ts). */
+const PATIENCE_MS = 15_000
+
 interface Fault {
   readonly name: string
   /** The only operation that fails; all of them without it. */
@@ -67,6 +77,37 @@ async function tamper(page: Page) {
     await FAILURES[fault.name]!(route)
   })
   return { asked, state }
+}
+
+/**
+ * Serves the broker at `url` under another address. While `isHeld` is set, the answers of some operations never come, and
+ * their connections stay in use: a route of the browser would leave them free.
+ */
+async function startHolding(cleanUp: CleanUp, url: string, holds: (operation: Operation) => boolean) {
+  const state = { isHeld: true }
+  const server = createServer((asked, answer) => {
+    const operation = operationOf(asked.method!, `${url}${asked.url}`)
+    if (state.isHeld && operation !== null && !OF_FRAME.has(operation) && holds(operation)) return
+    const { method, headers } = asked
+    const passed = requestOf(`${url}${asked.url}`, { method: method!, headers }, got => {
+      answer.writeHead(got.statusCode!, got.headers)
+      got.pipe(answer)
+    })
+    passed.on('error', () => answer.destroy())
+    asked.pipe(passed)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  cleanUp.after(async () => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, state }
+}
+
+/** Runs in the page: gives each request at most this time in ms. */
+function shortenPatience(mostMs: number): void {
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  AbortSignal.timeout = ms => timeout(Math.min(ms, mostMs))
 }
 
 describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
@@ -98,10 +139,12 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
         test(name, { timeout: 60_000 }, async () => {
           const { asked, state } = tampered
           state.fault = null
+          // Else requests that the page before sends in its last moment would count as those of this page.
+          await leave(page)
           asked.clear()
           await page.goto(address)
           await settle(page)
-          const title = await page.locator('main h1').innerText()
+          const title = await page.locator('main h1').first().innerText()
           const length = (await page.locator('main').innerText()).length
           const wrong: string[] = []
 
@@ -109,12 +152,13 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
           for (const fault of asked.size === 0 ? [] : Object.keys(FAILURES)) {
             state.fault = { name: fault }
             await page.getByRole('button', { name: 'Refresh now' }).click()
-            const isSaid = await eventually('it is said', async () => {
+            const saysIt = async () => {
               const codes = await page
                 .locator(SAID)
                 .evaluateAll(found => found.map(each => each.dataset.problem ?? each.dataset.stale))
               return codes.includes(CODES[fault])
-            }).then(
+            }
+            const isSaid = await eventually('it is said', saysIt, SAID_WITHIN_MS).then(
               () => true,
               () => false,
             )
@@ -123,15 +167,14 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
           }
           state.fault = null
           await page.getByRole('button', { name: 'Refresh now' }).click()
-          await eventually('all is right again', async () => (await page.locator(SAID).count()) === 0).catch(() =>
-            wrong.push('does not recover'),
-          )
+          const isRight = async () => (await page.locator(SAID).count()) === 0
+          await eventually('all is right again', isRight, SAID_WITHIN_MS).catch(() => wrong.push('does not recover'))
 
           // A first answer that fails is said in its place, with a way to try again.
           for (const operation of [...asked]) {
             state.fault = { name: '500', only: operation }
             await page.goto(address)
-            await page.locator('main h1').waitFor()
+            await page.locator('main h1').first().waitFor()
             // A page may say it in the place of one number, as the reason why it is unknown, or in one line for all
             // checks.
             const said = page.locator(
@@ -139,7 +182,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
             )
             const isSaid = await said
               .first()
-              .waitFor({ timeout: 5_000 })
+              .waitFor({ timeout: SAID_WITHIN_MS })
               .then(
                 () => true,
                 () => false,
@@ -148,11 +191,47 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
             const isBare = (await page.locator('main [data-problem]').count()) > 0
             if (isBare && (await page.getByRole('button', { name: 'Try again' }).count()) === 0)
               wrong.push(`${operation}: no way to try again`)
-            if ((await page.locator('main h1').innerText()) === '') wrong.push(`${operation}: no heading`)
+            if ((await page.locator('main h1').first().innerText()) === '') wrong.push(`${operation}: no heading`)
             state.fault = null
           }
           assert.notEqual(title, 'This page cannot be shown')
           assert.deepEqual(wrong, [])
         })
     })
+
+  describe('that never comes', { concurrency: true }, () => {
+    // The overview asks for the other answers after its first one. It is the page with the most requests at once.
+    const places = { overview: '/', topics: addressOf('topics'), messages: addressOf('messages'), storage: '/storage' }
+    for (const [name, address] of Object.entries(places))
+      test(`${name}: it waits, says so in time, and is right after another try`, { timeout: 60_000 }, async t => {
+        const holds = (operation: Operation) => name !== 'overview' || operation !== 'read topic metrics'
+        const { url, state } = await startHolding(t, world.url, holds)
+        const { page, assertQuiet } = await visitAs(t, browser, url, world.admin.cookie)
+        // A look through records may take a minute; here all patience is the same.
+        if (name === 'messages') await page.addInitScript(shortenPatience, PATIENCE_MS)
+        await page.goto(address)
+        const heading = page.getByRole('heading', { level: 1 })
+        const skeleton = page.locator('main').getByRole('status', { name: 'Loading' }).first()
+        await heading.waitFor()
+        await skeleton.waitFor()
+        const title = await heading.innerText()
+        await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Security' }).click()
+        await page.getByRole('heading', { name: 'Security', level: 1 }).waitFor()
+        await page.goBack()
+        await page.getByRole('heading', { name: title, level: 1 }).waitFor()
+        await skeleton.waitFor()
+        // A second silent wait would be too long.
+        const said = page.locator('main [data-problem=NO_ANSWER]').first()
+        await said.waitFor({ timeout: PATIENCE_MS + SAID_WITHIN_MS })
+        assert.match(await said.innerText(), /does not answer/)
+        state.isHeld = false
+        await page.getByRole('button', { name: 'Try again' }).first().click()
+        // One press is enough for everything that failed, also where a number's title says it.
+        const rest = page.locator(`${SAID}, main :text("does not answer"), main [title*="does not answer"]`)
+        await eventually('all is right again', async () => (await rest.count()) === 0, SAID_WITHIN_MS)
+        await settle(page)
+        assert.notEqual(await page.locator('main :is(table, figure, dl)').count(), 0)
+        assertQuiet()
+      })
+  })
 })

@@ -20,7 +20,7 @@ import {
   TRAP,
   throughUtf8,
 } from './hostile.ts'
-import { produceAs } from './seeded.ts'
+import { commitAs, produceAs } from './seeded.ts'
 import { addressOf, settle } from './tour.ts'
 import { ADMIN, must, startWorld, type World } from './world.ts'
 
@@ -145,6 +145,48 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
       await page.goto(addressOf('group', {}, { group }))
       await settle(page)
       assert.equal(await copied('Copy group id'), group)
+    }
+  })
+
+  test('as names that are typed to confirm', { timeout: 60_000 }, async () => {
+    const wire = await world.connect()
+    for (const [group, spelled] of [
+      ['a\u200Bb', 'aU+200Bb'],
+      ['\u202Eevil', 'U+202Eevil'],
+      ['tab\tname', 'tabU+0009name'],
+      ['two\nlines and \u0000', 'twoU+000Alines and U+0000'],
+    ] as const) {
+      await commitAs(wire, group, RECORDS_TOPIC, 3)
+      const path = `/api/v1/groups/${encodeURIComponent(group)}`
+      await page.goto(addressOf('group', {}, { group }))
+      await page.getByRole('button', { name: 'Reset offsets' }).click()
+      const dialog = page.locator('dialog[open]')
+      await dialog.getByRole('radio', { name: 'Earliest' }).check()
+      await dialog.getByRole('button', { name: 'Preview' }).click()
+      await dialog.getByRole('button', { name: 'Continue' }).click()
+      const typed = dialog.getByLabel(`Type ${spelled} to confirm`)
+      const reset = dialog.getByRole('button', { name: 'Reset offsets' })
+      await typed.pressSequentially(spelled.slice(0, -1))
+      assert.ok(await reset.isDisabled(), spelled)
+      await typed.pressSequentially(spelled.slice(-1))
+      await reset.click()
+      await page.getByRole('table', { name: 'The offsets after the reset' }).waitFor()
+      assert.equal((await must(world.admin, 'GET', path)).positions[0].committedOffset, 0)
+      await dialog.getByRole('button', { name: 'Close' }).last().click()
+
+      // The copy button of the page has the name itself. A field keeps neither line ends nor NUL.
+      const name = await copied('Copy group id')
+      assert.equal(name, group)
+      await page.getByRole('button', { name: 'Delete group' }).click()
+      await typed.focus()
+      await page.keyboard.press('Control+V')
+      const remove = dialog.getByRole('button', { name: 'Delete group' })
+      if ((await typed.inputValue()) !== name) await typed.fill(spelled)
+      await remove.click()
+      const toasts = page.locator('[role=status]').filter({ hasText: 'Deleted the group' })
+      await toasts.waitFor()
+      assert.ok((await toasts.locator('.hidden-mark').count()) > 0)
+      assert.equal((await world.admin.ask('GET', path)).status, 404)
     }
   })
 

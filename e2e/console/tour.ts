@@ -105,3 +105,8 @@ const SETTLED = 'body:has(main h1):not(:has([role=status][aria-label=Loading], [
 export async function settle(page: Page): Promise<void> {
   await page.locator(SETTLED).waitFor()
 }
+
+/** Leaves the page. Once this resolves, no request of it can begin any more. */
+export async function leave(page: Page): Promise<void> {
+  await page.goto('about:blank')
+}

@@ -25,6 +25,35 @@ const WRONG: Readonly<Record<string, readonly [number, string, string]>> = {
   'an error of a proxy': [502, 'text/html', '<h1>502 Bad Gateway</h1>'],
 }
 
+/** Changes of every value inside the members of a real answer. */
+const SPOILED: Readonly<Record<string, (value: unknown) => unknown>> = {
+  'numbers are texts': value => (typeof value === 'number' ? String(value) : value),
+  'texts are numbers': value => (typeof value === 'string' ? 7 : value),
+  'texts are objects': value => (typeof value === 'string' ? { text: value } : value),
+  'lists begin with null': value => (Array.isArray(value) ? [null, ...value] : value),
+  'lists are texts': value => (Array.isArray(value) ? 'a list' : value),
+  'objects are texts': value => (isObject(value) ? 'an object' : value),
+  'objects are lists': value => (isObject(value) ? Object.values(value) : value),
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Returns the answer with its own members as they are, and everything in them changed. */
+function spoil(answer: object, change: (value: unknown) => unknown): object {
+  const inside = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(deeply)
+    return isObject(value) ? each(value, deeply) : value
+  }
+  const deeply = (value: unknown) => change(inside(value))
+  return each(answer, inside)
+}
+
+function each(value: object, change: (value: unknown) => unknown): object {
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, change(member)]))
+}
+
 describe('answers that are none', { skip: noBrowser }, () => {
   const own = suiteCleanUp()
   let browser: Browser
@@ -32,13 +61,18 @@ describe('answers that are none', { skip: noBrowser }, () => {
   let visited: Visit
   let page: Page
   let wrong: readonly [number, string, string] | null = null
+  let change: ((value: unknown) => unknown) | null = null
   before(async () => {
     world = await startWorld(own, 'embedded')
     await seed(world)
     browser = await openBrowser()
     visited = await visitAs(own, browser, world.url, world.admin.cookie)
     ;({ page } = visited)
-    await page.route(/\/api\/v1\/(?!auth\/)/, (route: Route) => {
+    await page.route(/\/api\/v1\/(?!auth\/)/, async (route: Route) => {
+      if (change !== null) {
+        const response = await route.fetch()
+        return route.fulfill({ response, json: spoil((await response.json()) as object, change) })
+      }
       if (wrong === null) return route.continue()
       const [status, contentType, body] = wrong
       return route.fulfill({ status, contentType, body })
@@ -49,43 +83,67 @@ describe('answers that are none', { skip: noBrowser }, () => {
     await own.run()
   })
 
+  /** Visits every page. Returns how many of them say that an answer was wrong. */
+  async function sufferAll(): Promise<number> {
+    const begun = visited.complaints.length
+    const broken: string[] = []
+    let troubled = 0
+    for (const { name, address } of pageStops) {
+      await page.goto(address)
+      await page.locator('main h1').first().waitFor()
+      // Some tabs ask for nothing. A skeleton without a word about the answer would stay for ever.
+      await page
+        .locator('html:is(:has([data-problem]), :not(:has([aria-label=Loading])))')
+        .waitFor()
+        .catch(() => broken.push(`${name}: loads for ever`))
+      const heading = await page.locator('main h1').first().innerText()
+      const hasNavigation = await page.getByRole('navigation', { name: 'Pages', exact: true }).isVisible()
+      if (heading === 'This page cannot be shown' || !hasNavigation) broken.push(`${name}: ${heading}`)
+      if ((await page.locator('[data-problem]').count()) > 0) troubled++
+    }
+    assert.deepEqual(broken, [])
+    assert.deepEqual(visited.complaints.slice(begun), [])
+    return troubled
+  }
+
   for (const [kind, answer] of Object.entries(WRONG))
     test(`every page stays if the answer is ${kind}`, { timeout: 120_000 }, async () => {
       wrong = answer
-      const begun = visited.complaints.length
-      const broken: string[] = []
-      for (const { name, address } of pageStops) {
-        await page.goto(address)
-        await page.locator('main h1').first().waitFor()
-        // Some tabs ask for nothing. A skeleton without a word about the answer would stay for ever.
-        await page
-          .locator('html:is(:has([data-problem]), :not(:has([aria-label=Loading])))')
-          .waitFor({ timeout: 5_000 })
-          .catch(() => broken.push(`${name}: loads for ever`))
-        const heading = await page.locator('main h1').first().innerText()
-        const hasNavigation = await page.getByRole('navigation', { name: 'Pages' }).isVisible()
-        if (heading === 'This page cannot be shown' || !hasNavigation) broken.push(`${name}: ${heading}`)
-      }
-      assert.deepEqual(broken, [])
-      assert.deepEqual(visited.complaints.slice(begun), [])
+      await sufferAll()
     })
 
-  test('a page that has data keeps it with a wrong answer, and is right again with the next good one', async () => {
-    wrong = null
-    await page.goto(addressOf('topics'))
-    await page.getByRole('link', { name: NAMES.wide }).first().waitFor()
-    wrong = WRONG['an empty object']!
-    await page
-      .getByRole('button', { name: /^Refresh/ })
-      .first()
-      .click()
-    await page.locator('[data-stale=NOT_UNDERSTOOD]').first().waitFor()
-    assert.ok(await page.getByRole('link', { name: NAMES.wide }).first().isVisible())
-    wrong = null
-    await page
-      .getByRole('button', { name: /^(Refresh|Try again)/ })
-      .first()
-      .click()
-    await page.locator('[data-stale]').first().waitFor({ state: 'detached' })
-  })
+  for (const [kind, how] of Object.entries(SPOILED))
+    test(`every page stays if in the answer ${kind}`, { timeout: 120_000 }, async () => {
+      wrong = null
+      change = how
+      const troubled = await sufferAll()
+      change = null
+      // A text in place of a number is shown.
+      if (how !== SPOILED['numbers are texts'])
+        assert.ok(troubled > pageStops.length / 2, `${troubled} of ${pageStops.length} pages say so`)
+    })
+
+  for (const [kind, answer] of [
+    ['an empty object', WRONG['an empty object']!],
+    ['one with null for a row', [200, JSON_TYPE, '{"topics":[null],"total":1,"offset":0}']],
+    ['one with a number for a name', [200, JSON_TYPE, '{"topics":[{"name":7}],"total":1,"offset":0}']],
+  ] as const)
+    test(`a page that has data keeps it if the next answer is ${kind}, and is right again with a good one`, async () => {
+      wrong = null
+      await page.goto(addressOf('topics'))
+      await page.getByRole('link', { name: NAMES.wide }).first().waitFor()
+      wrong = answer
+      await page
+        .getByRole('button', { name: /^Refresh/ })
+        .first()
+        .click()
+      await page.locator('[data-stale=NOT_UNDERSTOOD]').first().waitFor()
+      assert.ok(await page.getByRole('link', { name: NAMES.wide }).first().isVisible())
+      wrong = null
+      await page
+        .getByRole('button', { name: /^(Refresh|Try again)/ })
+        .first()
+        .click()
+      await page.locator('[data-stale]').first().waitFor({ state: 'detached' })
+    })
 })

@@ -25,6 +25,7 @@ import type { Asked, PeerMetrics } from './peer-metrics.ts'
 import {
   lastCommonStep,
   MOST_STEPS_BEHIND,
+  type Range,
   sumCounters,
   sumHistories,
   sumRates,
@@ -73,14 +74,9 @@ export async function readClusterHistory(
   return {
     changes: changesOf(asked),
     answer() {
-      const { commonStep, intervalMs } = history
-      const own = { commonStep, samples: history.samples() }
-      const told = others.map(({ commonStep: last, history: samples }) => ({ commonStep: last, samples }))
-      const lastStep = lastCommonStep(
-        commonStep,
-        told.map(({ commonStep: last }) => last),
-      )
-      const samples = sumHistories([own, ...told], { lastStep, intervalMs, fromMs, stepMs })
+      const own = { commonStep: history.commonStep, samples: history.samples() }
+      const told = others.map(({ commonStep, history: samples }) => ({ commonStep, samples }))
+      const samples = sumHistories([own, ...told], { ...rangeOf(history, told), fromMs, stepMs })
       return { samples, unavailableBrokers: asked.silent }
     },
   }
@@ -88,23 +84,24 @@ export async function readClusterHistory(
 
 /** Resolves to a page of topics with the sums of their rates; the order is that of the sums. */
 export async function listClusterTopicMetrics(
-  rooms: Pick<ClusterMetricsRooms, 'catalogue' | 'history' | 'peerMetrics'>,
+  rooms: Pick<ClusterMetricsRooms, 'catalogue' | 'history' | 'peerMetrics' | 'clock'>,
   query: TopicMetricsQuery,
 ): Promise<Stepwise<TopicMetricsPage>> {
-  const { catalogue, history, peerMetrics } = rooms
+  const { history, peerMetrics } = rooms
   const asked = await peerMetrics.busyTopics()
   return {
     changes: changesOf(asked),
     async answer() {
+      const known = rooms.catalogue.current().topics
       const told = Map.groupBy(
-        [...asked.answers.values()].flatMap(({ topics }) => topics),
+        [...asked.answers.values()].flatMap(({ topics }) => topics.filter(({ name }) => known.has(name))),
         ({ name }) => name,
       )
       const ratesOf = (name: string): TopicRates => {
         const others = told.get(name)
         return others === undefined ? history.topic(name) : sumRates([history.topic(name), ...others])
       }
-      const { total, names } = findTopics(catalogue, ratesOf, query)
+      const { total, names } = await findTopics(rooms, ratesOf, query)
       const { samplesOf, silent } = await askSamples(rooms, [...asked.answers.keys()], names, query.samples)
       const unavailableBrokers = eachOnce([...asked.silent, ...silent])
       return { total, topics: rowsOf(names, ratesOf, samplesOf), unavailableBrokers }
@@ -125,8 +122,9 @@ async function askSamples(
   limit: number,
 ) {
   const silent: SilentBroker[] = []
-  const sums = new Map<string, readonly TopicSample[]>()
-  const samplesOf = (name: string) => sums.get(name) ?? []
+  /** Adds up when a row is written: all sums at once would hold up other requests. */
+  const sums = new Map<string, () => readonly TopicSample[]>()
+  const samplesOf = (name: string) => sums.get(name)?.() ?? []
   if (limit === 0 || !history.isServed) return { samplesOf, silent }
   // The newest steps may be cut off, because another broker does not have them yet.
   const most = Math.min(limit + MOST_STEPS_BEHIND, LONGEST)
@@ -134,22 +132,33 @@ async function askSamples(
     const some = names.slice(from, from + NAMES_AT_ONCE)
     const asked = withEqualSteps(history, await peerMetrics.topicSamples(brokers, some, most))
     silent.push(...asked.silent)
-    const { commonStep, intervalMs } = history
-    const told = Array.from(asked.answers.values(), answer => ({
-      commonStep: answer.commonStep,
-      topics: new Map(answer.topics.map(({ name, samples }) => [name, samples])),
-    }))
-    const lastStep = lastCommonStep(
+    const told = Array.from(asked.answers.values(), ({ commonStep, topics }) => ({
       commonStep,
-      told.map(({ commonStep: last }) => last),
-    )
-    for (const name of some) {
-      const own = { commonStep, samples: history.topicSamples(name, most) }
-      const others = told.map(({ commonStep: last, topics }) => ({ commonStep: last, samples: topics.get(name) ?? [] }))
-      sums.set(name, sumTopicSamples([own, ...others], { lastStep, intervalMs, limit }))
-    }
+      topics: new Map(topics.map(({ name, samples }) => [name, samples])),
+    }))
+    const range = rangeOf(history, told)
+    for (const name of some)
+      sums.set(name, () => {
+        // A step may have ended since.
+        const own = { commonStep: history.commonStep, samples: history.topicSamples(name, most) }
+        const others = told.map(({ commonStep, topics }) => ({ commonStep, samples: topics.get(name) ?? [] }))
+        return sumTopicSamples([own, ...others], { ...range, limit })
+      })
   }
   return { samplesOf, silent }
+}
+
+/** Returns the steps that the sums with these brokers have. */
+function rangeOf(
+  { commonStep, intervalMs, retentionMs }: History,
+  others: readonly { readonly commonStep: number }[],
+): Range {
+  const lastSteps = others.map(({ commonStep: last }) => last)
+  return {
+    firstStep: commonStep - Math.max(1, Math.floor(retentionMs / intervalMs)) + 1,
+    lastStep: lastCommonStep(commonStep, lastSteps),
+    intervalMs,
+  }
 }
 
 type AnyStepwise = Pick<ResponseOf<typeof describeBrokerMetrics>, 'steps' | 'intervalMs' | 'isHistoryServed'>

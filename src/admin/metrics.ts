@@ -4,6 +4,7 @@
 import type { SilentBroker } from '../api/groups.ts'
 import type { MetricsSnapshotBody } from '../api/metrics.ts'
 import type { TopicMetricSort } from '../api/words.ts'
+import type { Clock } from '../base/clock.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { describeBrokerMetrics } from '../protocol/messages/describe-broker-metrics.ts'
 import { isInternalTopicName } from '../protocol/names.ts'
@@ -12,11 +13,13 @@ import type { History, HistoryQuery, HistorySample, TopicRates, TopicSample } fr
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Percentiles } from '../telemetry/step-histogram.ts'
 import { type ClusterGroupRooms, listGroupsOfCluster } from './groups/cluster-groups.ts'
+import { shortTurns } from './short-turns.ts'
 
 export interface MetricsRooms extends ClusterGroupRooms {
   readonly catalogue: CatalogueKeeper
   readonly metrics: Metrics
   readonly history: History
+  readonly clock: Clock
 }
 
 /**
@@ -145,25 +148,26 @@ export type RatesOf = (topic: string) => TopicRates
 
 /** Returns a page of topics with their rates on this broker in the last step. */
 export function listTopicMetrics(
-  { catalogue, history }: Pick<MetricsRooms, 'catalogue' | 'history'>,
+  rooms: Pick<MetricsRooms, 'catalogue' | 'history' | 'clock'>,
   query: TopicMetricsQuery,
 ): Stepwise<TopicMetricsPage> {
+  const { history } = rooms
   return {
     changes: '',
-    answer() {
-      const { total, names } = findTopics(catalogue, history.topic, query)
+    async answer() {
+      const { total, names } = await findTopics(rooms, history.topic, query)
       const topics = rowsOf(names, history.topic, name => history.topicSamples(name, query.samples))
       return { total, topics, unavailableBrokers: [] }
     },
   }
 }
 
-/** Returns the names on a page. Topics with equal values are in the order of their names. */
-export function findTopics(
-  catalogue: CatalogueKeeper,
+/** Resolves to the names on a page. Topics with equal values are in the order of their names. */
+export async function findTopics(
+  { catalogue, clock }: Pick<MetricsRooms, 'catalogue' | 'clock'>,
   ratesOf: RatesOf,
   { offset, limit, q = '', names, hasInternal = true, sort, order }: TopicMetricsQuery,
-): { readonly total: number; readonly names: readonly string[] } {
+): Promise<{ readonly total: number; readonly names: readonly string[] }> {
   const { topics } = catalogue.current()
   const contained = q.toLowerCase()
   const among = names === undefined ? [...topics.keys()] : [...new Set(names)].filter(name => topics.has(name))
@@ -174,7 +178,13 @@ export function findTopics(
   const sign = order === 'asc' ? 1 : -1
   const by = SORTS[sort]
   if (by !== null) {
-    const weights = new Map(found.map(name => [name, by(ratesOf(name))]))
+    const turn = shortTurns(clock)
+    const weights = new Map<string, number>()
+    for (const name of found) {
+      weights.set(name, by(ratesOf(name)))
+      const others = turn()
+      if (others !== undefined) await others
+    }
     found.sort((one, other) => sign * (weights.get(one)! - weights.get(other)!))
   } else if (order === 'desc') found.reverse()
   return { total: found.length, names: found.slice(offset, offset + limit) }

@@ -1,7 +1,7 @@
 // Asks the other living brokers for their metrics, and keeps the answers for as long as they hold: the numbers of the
 // moment for a second, the numbers of steps until the other broker completes its next step. Callers share a request
-// that is on its way. So the number of consoles that poll hardly matters to the other brokers. This file adds nothing
-// up.
+// that is on its way. So the number of consoles that poll hardly matters to the other brokers. A broker with impossible
+// numbers (peer-numbers.ts) counts as one that has not answered. This file adds nothing up.
 
 import type { SilentBroker } from '../api/groups.ts'
 import { type Clock, within } from '../base/clock.ts'
@@ -12,6 +12,7 @@ import { errorOf, NONE, UNKNOWN_SERVER_ERROR } from '../protocol/errors.ts'
 import { describeBrokerMetrics } from '../protocol/messages/describe-broker-metrics.ts'
 import { describeTopicMetrics } from '../protocol/messages/describe-topic-metrics.ts'
 import type { RequestInput, ResponseOf } from '../protocol/schema.ts'
+import { wrongInBroker, wrongInTopics } from './peer-numbers.ts'
 
 /** The longest time that a page waits for another broker. */
 const ANSWER_MS = 2_000
@@ -22,12 +23,23 @@ const MOMENT_MS = 1_000
 /** How long after the end of its step another broker is asked again. The capture of a step takes a moment. */
 const CAPTURE_MS = 100
 
+/** The longest time that an answer is kept, however far away the other broker says that its next step is. */
+const LONGEST_KEPT_MS = 60_000
+
 /** The largest number of answers that are kept. A page of topics with its samples is one of them for each broker. */
 const MOST_KEPT = 100
 
 const VERSION = 0
 
-type Question = typeof describeBrokerMetrics | typeof describeTopicMetrics
+type Api = typeof describeBrokerMetrics | typeof describeTopicMetrics
+
+interface Question<A extends Api> {
+  readonly api: A
+  readonly body: RequestInput<A>
+  keptMs(answer: ResponseOf<A>): number
+  /** Returns why the answer cannot be right; null if it can. */
+  wrongIn(answer: ResponseOf<A>): string | null
+}
 
 /** The answers by broker, and the brokers that gave none. */
 export interface Asked<Answer> {
@@ -61,17 +73,17 @@ export class PeerMetrics {
 
   /** Asks each other broker that serves for its numbers at this moment. */
   measure(): Promise<Asked<ResponseOf<typeof describeBrokerMetrics>>> {
-    return this.#askAll(this.#others(), describeBrokerMetrics, { withHistory: false }, () => MOMENT_MS)
+    return this.#askAll(this.#others(), brokerQuestion(false))
   }
 
   /** Asks each other broker that serves for its history. */
   history(): Promise<Asked<ResponseOf<typeof describeBrokerMetrics>>> {
-    return this.#askAll(this.#others(), describeBrokerMetrics, { withHistory: true }, untilNextStep)
+    return this.#askAll(this.#others(), brokerQuestion(true))
   }
 
   /** Asks each other broker that serves for the topics that had traffic in its last step. */
   busyTopics(): Promise<Asked<ResponseOf<typeof describeTopicMetrics>>> {
-    return this.#askAll(this.#others(), describeTopicMetrics, { names: null, samples: 0 }, untilNextStep)
+    return this.#askAll(this.#others(), topicQuestion({ names: null, samples: 0 }))
   }
 
   /** Asks these brokers for the newest samples of these topics. */
@@ -80,7 +92,7 @@ export class PeerMetrics {
     names: readonly string[],
     samples: number,
   ): Promise<Asked<ResponseOf<typeof describeTopicMetrics>>> {
-    return this.#askAll(brokers, describeTopicMetrics, { names, samples }, untilNextStep)
+    return this.#askAll(brokers, topicQuestion({ names, samples }))
   }
 
   #others(): readonly BrokerInfo[] {
@@ -88,15 +100,10 @@ export class PeerMetrics {
     return cluster.brokers().filter(({ id, endpoints }) => id !== cluster.brokerId && endpoints.length > 0)
   }
 
-  async #askAll<A extends Question>(
-    brokers: Iterable<BrokerInfo>,
-    api: A,
-    body: RequestInput<A>,
-    keptMs: (answer: ResponseOf<A>) => number,
-  ): Promise<Asked<ResponseOf<A>>> {
+  async #askAll<A extends Api>(brokers: Iterable<BrokerInfo>, question: Question<A>): Promise<Asked<ResponseOf<A>>> {
     const answers = new Map<BrokerInfo, ResponseOf<A>>()
     const silent: SilentBroker[] = []
-    const all = Array.from(brokers, async broker => [broker, await this.#keep(broker, api, body, keptMs)] as const)
+    const all = Array.from(brokers, async broker => [broker, await this.#keep(broker, question)] as const)
     for (const [broker, answer] of await Promise.all(all)) {
       if (answer instanceof PeerUnavailable) silent.push({ brokerId: broker.id, reason: answer.message })
       else answers.set(broker, answer)
@@ -104,16 +111,12 @@ export class PeerMetrics {
     return { answers, silent }
   }
 
-  #keep<A extends Question>(
-    broker: BrokerInfo,
-    api: A,
-    body: RequestInput<A>,
-    keptMs: (answer: ResponseOf<A>) => number,
-  ): Promise<ResponseOf<A> | PeerUnavailable> {
+  #keep<A extends Api>(broker: BrokerInfo, question: Question<A>): Promise<ResponseOf<A> | PeerUnavailable> {
+    const { api, body } = question
     const key = JSON.stringify([broker.id, broker.incarnation, api.name, body])
     const known = this.#kept.get(key)
     if (known !== undefined) return known as Promise<ResponseOf<A> | PeerUnavailable>
-    const asked = this.#ask(broker, api, body)
+    const asked = this.#ask(broker, question)
     this.#kept.set(key, asked)
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MOST_KEPT) break
@@ -123,22 +126,24 @@ export class PeerMetrics {
       if (this.#kept.get(key) === asked) this.#kept.delete(key)
     }
     asked.then(answer => {
-      const forMs = answer instanceof PeerUnavailable ? MOMENT_MS : keptMs(answer)
+      const forMs = answer instanceof PeerUnavailable ? MOMENT_MS : question.keptMs(answer)
       this.#rooms.clock.timer(forMs, drop)
     }, drop)
     return asked
   }
 
-  async #ask<A extends Question>(
+  async #ask<A extends Api>(
     { id }: BrokerInfo,
-    api: A,
-    body: RequestInput<A>,
+    { api, body, wrongIn }: Question<A>,
   ): Promise<ResponseOf<A> | PeerUnavailable> {
     try {
       const answer = await this.peers.ask(id, api, VERSION, body)
-      if (answer.errorCode === NONE) return answer
-      const { name, message } = errorOf(answer.errorCode) ?? UNKNOWN_SERVER_ERROR
-      return new PeerUnavailable(id, `has refused to answer (${name}: ${message})`, true)
+      if (answer.errorCode !== NONE) {
+        const { name, message } = errorOf(answer.errorCode) ?? UNKNOWN_SERVER_ERROR
+        return new PeerUnavailable(id, `has refused to answer (${name}: ${message})`, true)
+      }
+      const wrong = wrongIn(answer)
+      return wrong === null ? answer : new PeerUnavailable(id, wrong, false)
     } catch (error) {
       if (error instanceof PeerUnavailable) return error
       throw error
@@ -146,6 +151,27 @@ export class PeerMetrics {
   }
 }
 
+function brokerQuestion(withHistory: boolean): Question<typeof describeBrokerMetrics> {
+  return {
+    api: describeBrokerMetrics,
+    body: { withHistory },
+    keptMs: withHistory ? untilNextStep : () => MOMENT_MS,
+    wrongIn: wrongInBroker,
+  }
+}
+
+function topicQuestion(body: {
+  readonly names: readonly string[] | null
+  readonly samples: number
+}): Question<typeof describeTopicMetrics> {
+  return {
+    api: describeTopicMetrics,
+    body,
+    keptMs: untilNextStep,
+    wrongIn: answer => wrongInTopics(answer, body.samples),
+  }
+}
+
 function untilNextStep({ nextStepMs }: { readonly nextStepMs: number }): number {
-  return nextStepMs + CAPTURE_MS
+  return Math.min(nextStepMs + CAPTURE_MS, LONGEST_KEPT_MS)
 }

@@ -10,7 +10,7 @@ import type { Settings } from '../settings/settings.ts'
 import { isStoreFailure, type Store, streamId } from '../store/store.ts'
 import type { History } from '../telemetry/history.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { boundsOf, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
+import { boundsOf, type Place, type ReachRooms, sizesOf } from './reach.ts'
 
 export interface StorageRooms extends ReachRooms {
   readonly store: Store
@@ -64,9 +64,38 @@ function poolOf({ metrics, history, settings }: StorageRooms): StoreState['pool'
   }
 }
 
-/** Returns every partition of the topics for which `isWanted` returns true. */
-export function partitionsOf({ catalogue }: Pick<StorageRooms, 'catalogue'>, isWanted: (topic: string) => boolean) {
-  return [...catalogue.current().topics.values()].filter(({ name }) => isWanted(name)).flatMap(placesOf)
+export interface Partitions {
+  /** Returns the places from one number to another, in the order of the topics' names and the partitions. */
+  slice(from: number, to: number): readonly Place[]
+  readonly total: number
+}
+
+/** Returns the partitions of the topics for which `isWanted` returns true. It makes no place that nobody takes. */
+export function partitionsOf(
+  { catalogue }: Pick<StorageRooms, 'catalogue'>,
+  isWanted: (topic: string) => boolean,
+): Partitions {
+  const { topics } = catalogue.current()
+  const found = [...topics.keys()]
+    .filter(isWanted)
+    .sort()
+    .map(name => topics.get(name)!)
+  return {
+    total: found.reduce((sum, { partitions }) => sum + partitions, 0),
+    slice(from, to) {
+      const places: Place[] = []
+      let before = 0
+      for (const topic of found) {
+        const { partitions } = topic
+        if (before + partitions > from)
+          for (let partition = Math.max(0, from - before); partition < Math.min(partitions, to - before); partition++)
+            places.push({ topic, partition })
+        before += partitions
+        if (before >= to) break
+      }
+      return places
+    },
+  }
 }
 
 /** Resolves to the bytes of the batches of each partition, in order; null if its leader does not answer. */

@@ -14,7 +14,7 @@ function sample(value: number, p99 = Number.NaN): Omit<HistorySample, 'timestamp
   return { ...numbers, requestLatencyMs: latency(p99), produceLatencyMs: NO_PERCENTILES }
 }
 
-const all = { lastStep: 100, intervalMs: INTERVAL_MS, fromMs: 0, stepMs: 0 }
+const all = { firstStep: 0, lastStep: 100, intervalMs: INTERVAL_MS, fromMs: 0, stepMs: 0 }
 
 const shown = (sums: ReturnType<typeof sumHistories>) =>
   sums.map(({ timestamp, brokers, messagesInPerSecond, activeConnections, requestLatencyMs: { p99 } }) => {
@@ -72,6 +72,21 @@ test('coarser steps have the mean of the sums, the last gauges, the highest perc
   )
 })
 
+test('steps that this broker would no longer keep, or that cannot be, are left out', () => {
+  const own = { commonStep: 12, samples: [sample(1), sample(2)] }
+  const { MAX_SAFE_INTEGER } = Number
+  const others = [
+    { commonStep: 12, samples: new Array(300_000).fill(sample(10)) },
+    { commonStep: -MAX_SAFE_INTEGER, samples: [sample(100)] },
+    { commonStep: MAX_SAFE_INTEGER, samples: [sample(100), sample(100)] },
+  ]
+  assert.deepEqual(shown(sumHistories([own, ...others], { ...all, firstStep: 10, lastStep: 12 })), [
+    [10_000, 1, 10, Number.NaN],
+    [11_000, 2, 11, Number.NaN],
+    [12_000, 2, 12, Number.NaN],
+  ])
+})
+
 test('the samples of a topic are added up, and the newest ones are returned', () => {
   const of = (...values: number[]) => values.map(value => ({ recordsPerSecond: value, bytesPerSecond: 100 * value }))
   const brokers = [
@@ -79,12 +94,12 @@ test('the samples of a topic are added up, and the newest ones are returned', ()
     { commonStep: 8, samples: of(20, 30, 40) },
     { commonStep: 7, samples: [] },
   ]
-  const sums = sumTopicSamples(brokers, { lastStep: 7, intervalMs: INTERVAL_MS, limit: 2 })
+  const sums = sumTopicSamples(brokers, { firstStep: 5, lastStep: 7, intervalMs: INTERVAL_MS, limit: 2 })
   assert.deepEqual(sums, [
     { timestamp: 6_000, recordsPerSecond: 22, bytesPerSecond: 2_200 },
     { timestamp: 7_000, recordsPerSecond: 33, bytesPerSecond: 3_300 },
   ])
-  const endless = { lastStep: 8, intervalMs: INTERVAL_MS, limit: Number.POSITIVE_INFINITY }
+  const endless = { firstStep: 5, lastStep: 8, intervalMs: INTERVAL_MS, limit: Number.POSITIVE_INFINITY }
   assert.equal(sumTopicSamples(brokers, endless).length, 4)
 })
 
@@ -113,4 +128,6 @@ test('the numbers of a snapshot are added up, apart from the uptime and the perc
     ...{ lossyRecords: value, uptimeMs, requestLatencyMs: latency(p99) },
   })
   assert.deepEqual(sumCounters([of(1, 500, 2), of(20, 100, 8), of(300, 200, Number.NaN)]), of(321, 500, 8))
+  const { MAX_SAFE_INTEGER: most } = Number
+  assert.deepEqual(sumCounters([of(most, 1, 1), of(most, 1, 1)]), of(most, 1, 1), 'the largest number that JSON holds')
 })

@@ -34,7 +34,8 @@ export interface Steps<Sample> {
  */
 export const MOST_STEPS_BEHIND = 2
 
-const COUNTERS = [
+/** The numbers of brokers that are added up. */
+export const COUNTERS = [
   'activeConnections',
   'backpressureConnections',
   'messages',
@@ -81,43 +82,58 @@ export function lastCommonStep(own: number, others: readonly number[]): number {
   return Math.max(own - MOST_STEPS_BEHIND, Math.min(own, ...others))
 }
 
-/** Adds up the samples of a topic, up to this step, and returns the newest `limit` of them. */
-export function sumTopicSamples(
-  brokers: readonly Steps<Omit<TopicSample, 'timestamp'>>[],
-  { lastStep, intervalMs, limit }: { readonly lastStep: number; readonly intervalMs: number; readonly limit: number },
-): readonly TopicSample[] {
-  const sums = Array.from(join(brokers, lastStep), ([step, samples]) => ({
-    timestamp: Math.round(step * intervalMs),
-    ...sumOf(['recordsPerSecond', 'bytesPerSecond'], samples),
-  }))
-  return sums.slice(Math.max(0, sums.length - limit))
-}
-
-export interface SumOptions {
+/** The steps that a sum has. */
+export interface Range {
+  /** The oldest step that this broker may keep. Another one may keep more of them, or have a wrong clock. */
+  readonly firstStep: number
   readonly lastStep: number
   readonly intervalMs: number
+}
+
+/**
+ * Adds up the samples of a topic, and returns the newest `limit` of them. Called for a hundred topics at once, so it
+ * names its fields.
+ */
+export function sumTopicSamples(
+  brokers: readonly Steps<Omit<TopicSample, 'timestamp'>>[],
+  { firstStep, lastStep, intervalMs, limit }: Range & { readonly limit: number },
+): readonly TopicSample[] {
+  // A broker whose steps are further apart from the others' has no share in most of the sums.
+  const longest = Math.max(...brokers.map(({ samples }) => samples.length))
+  const most = Math.min(limit, longest + MOST_STEPS_BEHIND)
+  const sums: TopicSample[] = []
+  for (let step = Math.max(firstStep, lastStep - most + 1); step <= lastStep; step++) {
+    let [recordsPerSecond, bytesPerSecond, isKnown] = [0, 0, false]
+    for (const { commonStep, samples } of brokers) {
+      const sample = samples[samples.length - 1 - (commonStep - step)]
+      if (sample === undefined) continue
+      recordsPerSecond += sample.recordsPerSecond
+      bytesPerSecond += sample.bytesPerSecond
+      isKnown = true
+    }
+    if (isKnown) sums.push({ timestamp: Math.round(step * intervalMs), recordsPerSecond, bytesPerSecond })
+  }
+  return sums
+}
+
+export interface SumOptions extends Range {
   /** As in HistoryQuery. */
   readonly fromMs: number
   readonly stepMs: number
 }
 
-/** Adds up the histories of brokers, up to this step. The sums have the highest percentiles. */
+/** Adds up the histories of brokers. The sums have the highest percentiles. */
 export function sumHistories(
   brokers: readonly Steps<Omit<HistorySample, 'timestamp'>>[],
-  { lastStep, intervalMs, fromMs, stepMs }: SumOptions,
+  { fromMs, stepMs, ...range }: SumOptions,
 ): HistoryOfBrokers['samples'] {
+  const { intervalMs } = range
   const together = Math.max(1, Math.floor(stepMs / intervalMs))
   const groups = new Map<number, HistoryOfBrokers['samples'][number][]>()
-  for (const [step, samples] of join(brokers, lastStep)) {
+  for (const [step, samples] of join(brokers, range)) {
     const timestamp = Math.round(step * intervalMs)
     if (timestamp < fromMs) continue
-    const sample = {
-      timestamp,
-      ...sumOf(ADDITIVE, samples),
-      requestLatencyMs: highest(samples.map(({ requestLatencyMs }) => requestLatencyMs)),
-      produceLatencyMs: highest(samples.map(({ produceLatencyMs }) => produceLatencyMs)),
-      brokers: samples.length,
-    }
+    const sample = { ...sumOfStep(samples), timestamp, brokers: samples.length }
     // Groups by the position on the grid, so that a step belongs to the same group in every query.
     const group = Math.floor((step - 1) / together)
     const others = groups.get(group)
@@ -126,17 +142,30 @@ export function sumHistories(
   }
   return Array.from(groups.values(), samples => ({
     ...combineSteps(samples),
-    brokers: Math.min(...samples.map(({ brokers: each }) => each)),
+    brokers: samples.reduce((fewest, { brokers: each }) => Math.min(fewest, each), brokers.length),
   }))
 }
 
+function sumOfStep(samples: readonly Omit<HistorySample, 'timestamp'>[]): Omit<HistorySample, 'timestamp'> {
+  // Most clusters have one broker, and an hour has many steps.
+  if (samples.length === 1) return samples[0]!
+  return {
+    ...sumOf(ADDITIVE, samples),
+    requestLatencyMs: highest(samples.map(({ requestLatencyMs }) => requestLatencyMs)),
+    produceLatencyMs: highest(samples.map(({ produceLatencyMs }) => produceLatencyMs)),
+  }
+}
+
 /** Returns the samples of each step, in the order of the steps. */
-function join<Sample>(brokers: readonly Steps<Sample>[], lastStep: number): [step: number, samples: Sample[]][] {
+function join<Sample>(
+  brokers: readonly Steps<Sample>[],
+  { firstStep, lastStep }: Range,
+): [step: number, samples: Sample[]][] {
   const joined = new Map<number, Sample[]>()
   for (const { commonStep, samples } of brokers) {
-    for (const [i, sample] of samples.entries()) {
-      const step = commonStep - (samples.length - 1 - i)
-      if (step > lastStep) break
+    const oldest = commonStep - (samples.length - 1)
+    for (let step = Math.max(oldest, firstStep); step <= Math.min(commonStep, lastStep); step++) {
+      const sample = samples[step - oldest]!
       const others = joined.get(step)
       if (others === undefined) joined.set(step, [sample])
       else others.push(sample)
@@ -149,6 +178,11 @@ function sumOf<Field extends string>(
   fields: readonly Field[],
   values: readonly Readonly<Record<Field, number>>[],
 ): Record<Field, number> {
-  const sum = (field: Field) => values.reduce((total, { [field]: each }) => total + each, 0)
+  // A JSON answer has no larger whole number.
+  const sum = (field: Field) =>
+    Math.min(
+      Number.MAX_SAFE_INTEGER,
+      values.reduce((total, { [field]: each }) => total + each, 0),
+    )
   return Object.fromEntries(fields.map(field => [field, sum(field)])) as Record<Field, number>
 }

@@ -137,16 +137,26 @@ export async function admit(
 const WAYS_OUT: ReadonlySet<string> = new Set(['PUT /api/v1/users/:username', 'POST /api/v1/auth/logout'])
 
 /** Returns null for a failure of the store, because no caller can be identified then. Throws any other error. */
-function unknownWhileAway(error: unknown): null {
+export function unknownWhileAway(error: unknown): null {
   if (isStoreFailure(error)) return null
   throw error
 }
 
+/** Resolves to the caller whom the session cookie names; null without a session. Throws what the store throws. */
+export async function sessionOf(
+  address: string,
+  header: (name: string) => unknown,
+  accounts: Accounts,
+): Promise<Identity | null> {
+  const token = sessionTokenIn(header('cookie') as string | undefined)
+  return token === null ? null : await accounts.identify(token, visitorOf(address, header))
+}
+
 /** Identifies the caller by the session cookie. */
 export async function bySession(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
-  const token = sessionTokenIn(caller.header('cookie'))
-  const identity = token === null ? null : await accounts.identify(token, visitorOf(caller.address, caller.header))
-  return identity ?? problem('UNAUTHENTICATED', 'A session is required.')
+  return (
+    (await sessionOf(caller.address, caller.header, accounts)) ?? problem('UNAUTHENTICATED', 'A session is required.')
+  )
 }
 
 /** Identifies the caller by HTTP Basic, which the specification requires for the actuator and the OpenAPI document. */

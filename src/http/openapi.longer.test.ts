@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
-import { describeRoutes, membersOfAnswer } from './openapi.ts'
+import { describeRoutes, modelOfAnswer } from './openapi.ts'
 import { allRoutes } from './routes/all.ts'
 
 test('a body refuses members that its shape does not name, at any depth', () => {
@@ -156,15 +156,38 @@ test('a sort key of a list has the name of the member that it sorts by', () => {
   assert.ok(sorted.length >= 8, sorted.join())
 })
 
-test('the members of an answer are those that are always there, and lists are marked', () => {
+test('the model of an answer has its members, and inside of them lists, objects and the texts that are always there', () => {
   const shape = z.object({
     name: z.string(),
-    rows: z.array(z.string()),
+    kind: z.enum(['one', 'two']),
+    rows: z.array(
+      z.object({
+        name: z.string(),
+        at: z.int(),
+        isOpen: z.boolean().optional(),
+        note: z.string().nullable(),
+        value: z.object({ text: z.string().optional() }).nullable(),
+        leaders: z.array(z.int()),
+      }),
+    ),
     size: z.int().nullable(),
     note: z.string().optional(),
-    list: z.array(z.int()).nullable(),
+    isSet: z.boolean(),
+    list: z.array(z.string()).nullable(),
+    configs: z.record(z.string(), z.string()),
+    either: z.union([z.string(), z.int()]),
   })
-  assert.equal(membersOfAnswer({ answers: { 200: shape } }), 'name rows[] size list')
-  assert.equal(membersOfAnswer({ answers: { 204: null, 304: null } }), '')
-  assert.equal(membersOfAnswer({ answers: { 304: null, 201: z.object({ id: z.int() }) } }), 'id')
+  assert.deepEqual(modelOfAnswer({ answers: { 200: shape } }), {
+    name: '',
+    kind: '',
+    rows: [{ name: '', 'value?': {}, leaders: [0] }],
+    'size?': 0,
+    'note?': '',
+    isSet: false,
+    'list?': [''],
+    configs: { '*': '' },
+    either: null,
+  })
+  assert.equal(modelOfAnswer({ answers: { 204: null, 304: null } }), null)
+  assert.deepEqual(modelOfAnswer({ answers: { 304: null, 201: z.object({ id: z.int() }) } }), { id: 0 })
 })

@@ -283,14 +283,44 @@ function inputSchema(shape: z.ZodType): Json {
 }
 
 /**
- * Returns the members that a good answer always has, for the table of the console (scripts/docs.ts): separated by
- * spaces, a list as `name[]`; '' if no answer is an object.
+ * Returns a model of a good answer for the table of the console (scripts/docs.ts), as console/api/likeness.ts reads
+ * it. It has the kind of each member; inside of the members only lists, objects and texts that are always there,
+ * because the table is loaded before every page. Null if no answer is JSON.
  */
-export function membersOfAnswer({ answers }: Pick<AnyRoute, 'answers'>): string {
+export function modelOfAnswer({ answers }: Pick<AnyRoute, 'answers'>): unknown {
   const shape = Object.values(answers).find(each => each instanceof z.ZodObject)
-  if (shape === undefined) return ''
-  return Object.entries<z.ZodType>(shape.shape)
-    .filter(([, member]) => !member.safeParse(undefined).success)
-    .map(([name, member]) => (member instanceof z.ZodArray ? `${name}[]` : name))
-    .join(' ')
+  if (shape === undefined) return null
+  return modelOf(z.toJSONSchema(shape, { io: 'output', unrepresentable: 'any', metadata: z.registry() }), true)
+}
+
+type Schema = z.core.JSONSchema.BaseSchema
+
+/** Returns the schema without null, and whether it has null. */
+function withoutNull(schema: Schema): readonly [Schema, boolean] {
+  const { type, anyOf } = schema
+  if (Array.isArray(type) && type.length === 2 && type[1] === 'null') return [{ ...schema, type: type[0]! }, true]
+  if (anyOf?.length === 2 && anyOf[1]!.type === 'null') return [anyOf[0]!, true]
+  return [schema, false]
+}
+
+function modelOf(
+  { type, items, properties = {}, required = [], additionalProperties }: Schema,
+  isTop = false,
+): unknown {
+  if (type === 'string') return ''
+  if (type === 'number' || type === 'integer') return 0
+  if (type === 'boolean') return false
+  if (type === 'array') return [modelOf(items as Schema)]
+  if (type !== 'object') return null
+  if (typeof additionalProperties === 'object') return { '*': modelOf(additionalProperties as Schema) }
+  const members = Object.entries(properties as Record<string, Schema>).map(([name, member]): [string, unknown] => {
+    const [present, isNullable] = withoutNull(member)
+    return [required.includes(name) && !isNullable ? name : `${name}?`, modelOf(present)]
+  })
+  return Object.fromEntries(
+    members.filter(
+      ([name, model]) =>
+        isTop || (model === '' && !name.endsWith('?')) || (typeof model === 'object' && model !== null),
+    ),
+  )
 }

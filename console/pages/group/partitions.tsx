@@ -33,17 +33,19 @@ export function Partitions({ group }: { readonly group: DescribedGroup }) {
   const unassigned = positions.filter(position => isUnassigned(position, group)).length
   return (
     <>
-      {lost > 0 && (
-        <p role="status" className="mb-3 rounded-card border border-danger bg-danger-soft p-3">
-          Retention or a deletion has overtaken the group in {counted(lost, 'partition')}: the records after the
-          committed offset are gone.
-        </p>
-      )}
-      {unassigned > 0 && (
-        <p role="status" className="mb-3 rounded-card border border-warn bg-warn-soft p-3 text-warn">
-          No member reads {counted(unassigned, 'partition')} in which the group has an offset.
-        </p>
-      )}
+      <div role="status">
+        {lost > 0 && (
+          <p className="mb-3 rounded-card border border-danger bg-danger-soft p-3">
+            Retention or a deletion has overtaken the group in {counted(lost, 'partition')}: the records after the
+            committed offset are gone.
+          </p>
+        )}
+        {unassigned > 0 && (
+          <p className="mb-3 rounded-card border border-warn bg-warn-soft p-3 text-warn">
+            No member reads {counted(unassigned, 'partition')} in which the group has an offset.
+          </p>
+        )}
+      </div>
       <div className="mb-3 flex flex-wrap items-center gap-3">
         {topics.length > 1 && (
           <select

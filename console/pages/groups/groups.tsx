@@ -58,11 +58,11 @@ export function Groups() {
         {({ groups: rows, total, unavailableBrokers }) => (
           <>
             <SilentBrokers brokers={unavailableBrokers} of="groups" />
-            {lags.data === undefined && lags.problem !== null && (
-              <p role="status" className="mb-2 text-muted">
-                The trends are not known. {lags.problem.title}
-              </p>
-            )}
+            <div role="status">
+              {lags.data === undefined && lags.problem !== null && (
+                <p className="mb-2 text-muted">The trends are not known. {lags.problem.title}</p>
+              )}
+            </div>
             <DataTable
               name={NAME}
               rows={rows}

@@ -61,11 +61,9 @@ export function Bar(props: FilterProps) {
           <Decodings {...props} />
         </Dialog>
       )}
-      {missing !== null && (
-        <p role="status" className="mb-3 text-warn sm:hidden">
-          {MISSING[missing]}
-        </p>
-      )}
+      <div role="status" className="sm:hidden">
+        {missing !== null && <p className="mb-3 text-warn">{MISSING[missing]}</p>}
+      </div>
     </section>
   )
 }

@@ -4,7 +4,7 @@
 import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useRef } from 'react'
 import { asProblem } from '../../api/problem.ts'
-import type { Read } from '../../api/queries.ts'
+import { type Read, tryAgain } from '../../api/queries.ts'
 import { useSettled } from '../../parts/settled.ts'
 import { type Browsed, browse } from './browse-pages.ts'
 import type { MessageQuery } from './selection.ts'
@@ -55,7 +55,7 @@ export function useBrowse(topic: string, query: MessageQuery | null): Browsing {
       isFirst: result.isPending,
       isOld: result.isPlaceholderData || isWaiting,
       isFetching: result.isFetching,
-      retry: () => void result.refetch(),
+      retry: tryAgain,
     },
     isRunning: result.isFetching || isWaiting,
     stop: () => stopping.current?.abort(),

@@ -7,6 +7,7 @@ import { textOf } from '../../parts/payload.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
+import { denseParts } from '../../text/dense.ts'
 import { count, counted } from '../../text/format.ts'
 import { type DiffLine, lineDiff } from '../../text/line-diff.ts'
 import { decodingOf, type MessageSearch, type Place, placeText } from './selection.ts'
@@ -86,13 +87,17 @@ const LOOKS = {
 function Line({ line }: { readonly line: DiffLine | null }) {
   if (line === null) return <div className="px-2 text-muted select-none">⋯</div>
   const { sign, look, spoken } = LOOKS[line.kind]
+  const end = denseParts(line.text)[0]?.from ?? line.text.length
   return (
     <div className={`px-2 wrap-anywhere whitespace-pre-wrap ${look}`}>
       <span aria-hidden className="mr-2 select-none">
         {sign}
       </span>
       <span className="sr-only">{spoken}</span>
-      <VisibleText text={line.text} isMultiline />
+      <VisibleText text={line.text.slice(0, end)} isMultiline />
+      {end < line.text.length && (
+        <span className="text-muted"> {count(line.text.length - end)} more characters are not shown.</span>
+      )}
     </div>
   )
 }

@@ -44,6 +44,7 @@ export function Live({ topic, search, columns, onOpen }: LiveProps) {
   const isStill = isStopped || areUpdatesPaused || reason !== null
   const { ring, isFast, problem, isOpen, show, retry } = useTail(topic, search, isStill)
   const { shown, waitingCount, dropped, isUncounted } = ring
+  const isCounting = isStill ? waitingCount > 0 : shown.length > 0
   const drawn = isFast && !isStill ? shown.slice(0, MOST_DRAWN_FAST) : shown
   return (
     <div ref={list}>
@@ -52,7 +53,8 @@ export function Live({ topic, search, columns, onOpen }: LiveProps) {
         <Button isSmall icon={isStopped ? Play : Pause} onClick={() => setStopped(!isStopped)}>
           {isStopped ? 'Resume' : 'Pause'}
         </Button>
-        <p role="status" className="text-muted tabular-nums">
+        {/* Read aloud when the state changes, and not at each record. */}
+        <p role="status" aria-live={isCounting ? 'off' : 'polite'} className="text-muted tabular-nums">
           {isStill
             ? `Paused${isStopped ? '' : areUpdatesPaused ? ' with all updates' : ` while you ${reason}`} · ${count(waitingCount)} new`
             : isOpen

@@ -90,9 +90,10 @@ export function RecordPanel(props: RecordPanelProps) {
     >
       <div className="sticky top-0 z-10 flex items-start justify-between gap-2 pb-2 lg:bg-surface lg:pt-3">
         <div className="min-w-0">
-          <p className="text-muted lg:hidden">
+          {/* Where the record is the page, the head of the page is hidden. */}
+          <h1 tabIndex={-1} className="text-muted lg:hidden">
             <VisibleText text={topic} />
-          </p>
+          </h1>
           <h2 ref={heading} tabIndex={-1} className="text-section font-semibold tabular-nums outline-none">
             Partition {place.partition} · offset {count(place.offset)}
           </h2>

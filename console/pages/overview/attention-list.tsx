@@ -2,7 +2,7 @@
 
 import { ChevronRight, CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
-import type { Read } from '../../api/queries.ts'
+import { type Read, tryAgain } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -76,19 +76,16 @@ export function AttentionList({ found, checked, onChart }: AttentionListProps) {
           </Button>
         </div>
       )}
-      {failed.length > 0 && (
-        <p role="status" className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2 text-muted">
-          {counted(failed.length, 'check')} got no answer: {failed.map(([name]) => name).join(', ')}.
-          <Button
-            isSmall
-            onClick={() => {
-              for (const [, { retry }] of failed) retry()
-            }}
-          >
-            Try again
-          </Button>
-        </p>
-      )}
+      <div role="status">
+        {failed.length > 0 && (
+          <p className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2 text-muted">
+            {counted(failed.length, 'check')} got no answer: {failed.map(([name]) => name).join(', ')}.
+            <Button isSmall onClick={tryAgain}>
+              Try again
+            </Button>
+          </p>
+        )}
+      </div>
     </section>
   )
 }

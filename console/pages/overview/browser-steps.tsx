@@ -57,11 +57,13 @@ export function BrowserSteps({ topic, name, onName, onCreated, onLeave }: Browse
       </Step>
       <Step number={3} title="Watch it arrive" state={isSeen ? 'done' : own.length === 0 ? 'later' : 'current'}>
         <Arrivals watch={watch} own={own} hasTopic={topic !== null} />
-        {isSeen && (
-          <p role="status" className="mt-3 text-ok">
-            That is your record: the broker stored it, and sent it to this page a moment later.
-          </p>
-        )}
+        <div role="status">
+          {isSeen && (
+            <p className="mt-3 text-ok">
+              That is your record: the broker stored it, and sent it to this page a moment later.
+            </p>
+          )}
+        </div>
         {topic !== null && (
           <div className="mt-3 flex flex-wrap gap-2">
             <PageLink page="messages" params={{ topic }} search={{ live: true }} className={buttonClass('plain')}>

@@ -49,7 +49,8 @@ export function Acls() {
     { id: 'operation', head: 'May', cell: row => row.operation },
     {
       id: 'verbs',
-      head: '',
+      head: 'Actions',
+      isHeadHidden: true,
       isFixed: true,
       cell: rule => (
         <span className="flex justify-end">

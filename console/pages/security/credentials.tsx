@@ -34,7 +34,8 @@ export function Credentials() {
     { id: 'iterations', head: 'Iterations', isNumber: true, isOnPhone: false, cell: row => count(row.iterations) },
     {
       id: 'verbs',
-      head: '',
+      head: 'Actions',
+      isHeadHidden: true,
       isFixed: true,
       cell: credential => (
         <span className="flex justify-end">

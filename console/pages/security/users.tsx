@@ -54,7 +54,8 @@ export function Users() {
     },
     {
       id: 'verbs',
-      head: '',
+      head: 'Actions',
+      isHeadHidden: true,
       isFixed: true,
       cell: user => (
         <span className="flex flex-wrap justify-end gap-1">

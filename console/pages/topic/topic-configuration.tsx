@@ -38,6 +38,7 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
   const refused = useCheck(topic, change)
   const errors = { ...refused, ...change.objections }
   const isBad = Object.keys(change.objections).length > 0
+  const isEdited = change.steps.length > 0 || isBad
   const wanted = search.q.toLowerCase()
   const isShown = ({ name, source, documentation }: ShownConfig) =>
     (name.includes(wanted) || documentation.toLowerCase().includes(wanted)) &&
@@ -103,21 +104,29 @@ export function TopicConfiguration({ topic, edits, onEdits }: TopicConfiguration
           )
         }}
       </Loaded>
-      {(change.steps.length > 0 || isBad) && (
-        // It does not float over the table, where it would cover the controls of rows. Each edited row has a way to it.
-        <div className="mt-4 flex flex-wrap items-center justify-end gap-3 rounded-card border border-line bg-surface p-3">
-          <span role="status" className="mr-auto">
-            {counted(change.steps.length, 'config')} changed, not saved yet.
-            {Object.keys(errors).length > 0 && (
-              <span className="ml-1 text-danger">Refused: {Object.keys(errors).join(', ')}.</span>
-            )}
-          </span>
-          <Button onClick={() => onEdits(NO_EDITS)}>Discard</Button>
-          <Button kind="primary" disabled={isBad} onClick={() => setSaving(true)}>
-            Review and save
-          </Button>
-        </div>
-      )}
+      {/* It does not float over the table, where it would cover the controls of rows. Each edited row has a way to it. */}
+      <div
+        className={
+          isEdited
+            ? 'mt-4 flex flex-wrap items-center justify-end gap-3 rounded-card border border-line bg-surface p-3'
+            : ''
+        }
+      >
+        <span role="status" className="mr-auto">
+          {isEdited && `${counted(change.steps.length, 'config')} changed, not saved yet.`}
+          {isEdited && Object.keys(errors).length > 0 && (
+            <span className="ml-1 text-danger">Refused: {Object.keys(errors).join(', ')}.</span>
+          )}
+        </span>
+        {isEdited && (
+          <>
+            <Button onClick={() => onEdits(NO_EDITS)}>Discard</Button>
+            <Button kind="primary" disabled={isBad} onClick={() => setSaving(true)}>
+              Review and save
+            </Button>
+          </>
+        )}
+      </div>
       {isSaving && (
         <SaveConfigs
           topic={topic}

@@ -34,15 +34,17 @@ export function TopicPartitions({ topic: { name, leaders } }: { readonly topic: 
   const troubled = leaders.filter(({ error }) => error !== null)
   return (
     <>
-      {troubled.length > 0 && (
-        <ul role="status" className="mb-3 rounded-card bg-danger-soft p-3 text-danger">
-          {troubled.map(({ partition, error }) => (
-            <li key={partition}>
-              Partition {partition}: {error!.detail}
-            </li>
-          ))}
-        </ul>
-      )}
+      <div role="status">
+        {troubled.length > 0 && (
+          <ul className="mb-3 rounded-card bg-danger-soft p-3 text-danger">
+            {troubled.map(({ partition, error }) => (
+              <li key={partition}>
+                Partition {partition}: {error!.detail}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
       <DataTable
         name={`Partitions of ${name}`}
         rows={rows}

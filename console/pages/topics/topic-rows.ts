@@ -2,12 +2,12 @@
 // one that knows the chosen order is asked first. The other one is asked for the names on that page, which do not wait.
 
 import { useMemo, useRef } from 'react'
+import { isListed, pageOfTopics, TOPICS_AT_ONCE } from '../../../src/api/first-reads.ts'
 import type { SearchOf } from '../../../src/api/pages.ts'
 import type { Answer } from '../../api/contract.ts'
 import type { Problem } from '../../api/problem.ts'
 import { type Read, useRead } from '../../api/queries.ts'
 import { useSettled } from '../../parts/settled.ts'
-import { isListed, pageOfTopics, TOPICS_AT_ONCE } from './first-read.ts'
 import { newestOf } from './last-hour.ts'
 
 /** While somebody types, the rates wait until the names have rested for this time in ms. */

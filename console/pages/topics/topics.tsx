@@ -2,6 +2,7 @@
 
 import { Plus } from 'lucide-react'
 import { useMemo, useState } from 'react'
+import { TOPICS_AT_ONCE } from '../../../src/api/first-reads.ts'
 import { Action, Button } from '../../parts/button.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
 import { SwitchField } from '../../parts/field.tsx'
@@ -16,7 +17,6 @@ import { useGo, useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { useMay } from '../../shell/session.tsx'
 import { counted } from '../../text/format.ts'
-import { TOPICS_AT_ONCE } from './first-read.ts'
 import { topicColumns } from './topic-columns.tsx'
 import { useTopicRows } from './topic-rows.ts'
 
@@ -66,14 +66,16 @@ export function Topics() {
         </div>
       </div>
       <SilentBrokers brokers={silent} of="traffic" />
-      {secondProblem !== null && (
-        <div role="status" className="mb-3 flex flex-wrap items-center gap-3 rounded-card bg-warn-soft p-3 text-warn">
-          <span>Some numbers could not be loaded. {secondProblem.detail}</span>
-          <Button isSmall onClick={retrySecond}>
-            Try again
-          </Button>
-        </div>
-      )}
+      <div role="status">
+        {secondProblem !== null && (
+          <div className="mb-3 flex flex-wrap items-center gap-3 rounded-card bg-warn-soft p-3 text-warn">
+            <span>Some numbers could not be loaded. {secondProblem.detail}</span>
+            <Button isSmall onClick={retrySecond}>
+              Try again
+            </Button>
+          </div>
+        )}
+      </div>
       <Loaded read={read} of="The topics" rows={20}>
         {({ rows, total: all }) => (
           <>

@@ -2,10 +2,10 @@
 // the records that were not committed. If both are unknown, the lag of the partition is unknown and the total is a
 // lower bound.
 
-import { takingTurns } from '../../base/clock.ts'
 import type { CommittedPosition, GroupPosition } from '../contract.ts'
+import { shortTurns } from '../short-turns.ts'
 import type { GroupLag, GroupReading } from './groups-contract.ts'
-import { type PositionRooms, positionLag, TURN_MS, visitPositions } from './positions.ts'
+import { type PositionRooms, positionLag, visitPositions } from './positions.ts'
 
 /** The largest number of groups in one request to another broker. */
 const GROUPS_AT_ONCE = 10
@@ -19,7 +19,7 @@ export async function* groupLags(
   groupIds: readonly string[],
   topicId: string | null = null,
 ): AsyncGenerator<GroupReading> {
-  const turn = takingTurns(rooms.clock, TURN_MS)
+  const turn = shortTurns(rooms.clock)
   for (let from = 0; from < groupIds.length; from += GROUPS_AT_ONCE) {
     const some = groupIds.slice(from, from + GROUPS_AT_ONCE)
     const sums = new Map(

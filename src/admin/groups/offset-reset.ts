@@ -59,10 +59,11 @@ export async function previewReset(rooms: ResetRooms, request: ResetRequest): Pr
   if (isRefusal(view)) return view
   const rows = await rowsOf(rooms, request)
   if (isRefusal(rows)) return rows
+  const members = view.members.length === 1 ? '1 member' : `${view.members.length} members`
   const blockedBy =
     view.state === 'Empty'
       ? null
-      : because(NON_EMPTY_GROUP, `The group is ${view.state} with ${view.members.length} members; stop them first.`)
+      : because(NON_EMPTY_GROUP, `The group is ${view.state} with ${members}. Stop its consumers first.`)
   const token = blockedBy === null ? await sign(rooms, request, rows) : null
   return { rows, blockedBy, token }
 }

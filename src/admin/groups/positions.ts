@@ -2,13 +2,14 @@
 // finds the same result: the committed offsets are in the store, delivered.ts finds the owner of a partition and its
 // delivered position, and the leader of a log knows its start and end.
 
-import { type Turns, takingTurns } from '../../base/clock.ts'
+import type { Turns } from '../../base/clock.ts'
 import type { StoredOffsets } from '../../coordinator/offsets/offset-record.ts'
 import { loadOffsets } from '../../coordinator/offsets/stored-offsets.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import type { Store } from '../../store/store.ts'
 import type { CommittedPosition, GroupPosition } from '../contract.ts'
 import { type Bounds, boundsHere, boundsOf, type Place, type ReachRooms } from '../reach.ts'
+import { shortTurns } from '../short-turns.ts'
 import { type DeliveredRooms, type DeliveredShare, deliveredTo } from './delivered.ts'
 
 export interface PositionRooms extends ReachRooms, DeliveredRooms {
@@ -16,9 +17,6 @@ export interface PositionRooms extends ReachRooms, DeliveredRooms {
   readonly logs: ReachRooms['logs']
   readonly store: Store
 }
-
-/** How many milliseconds the work takes until other requests get a turn: a fraction of a produce request. */
-export const TURN_MS = 0.2
 
 /** The position of a group in one partition, without the start and end of the log. */
 interface Known extends Place {
@@ -37,7 +35,7 @@ export async function describePositions(
   groupIds: readonly string[],
 ): Promise<ReadonlyMap<string, readonly GroupPosition[]>> {
   const positions = new Map<string, GroupPosition[]>(groupIds.map(id => [id, []]))
-  await visitPositions(rooms, groupIds, takingTurns(rooms.clock, TURN_MS), (groupId, known, ends) => {
+  await visitPositions(rooms, groupIds, shortTurns(rooms.clock), (groupId, known, ends) => {
     positions.get(groupId)!.push(positionOf(known, ends))
   })
   for (const found of positions.values()) found.sort(byTopicAndPartition)

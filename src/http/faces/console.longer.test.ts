@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
+import { signInAt } from '../../../testing/admin-client.ts'
 import { startBroker } from '../../../testing/broker.ts'
 import { type RawAnswer, sendRaw } from '../../../testing/http.ts'
 import { pages } from '../../api/pages.ts'
@@ -74,6 +75,32 @@ test('a page names its scripts, so that the browser loads them with the first on
   const links = '</assets/topics-00000000.js>; rel=modulepreload, </assets/recipes-00000000.js>; rel=modulepreload'
   assert.equal(await linkOf('/topics'), links)
   assert.deepEqual([await linkOf('/'), await linkOf('/topics/orders')], [null, null])
+})
+
+test('a page names its first reads for a user who may ask them', async t => {
+  const { url } = await start(t, { 'admin.password': 'a long password' })
+  const readsOf = async (path: string, cookie = '') => {
+    const link = (await fetch(url + path, { headers: { ...BROWSER, cookie } })).headers.get('link') ?? ''
+    return [...link.matchAll(/<([^>]+)>; rel=preload; as=fetch; crossorigin/g)].map(([, address]) => address)
+  }
+  const { cookie, ask } = await signInAt(url, 'admin', 'a long password')
+  const capabilities = '/api/v1/capabilities'
+  const rows = '/api/v1/topics?sort=name&order=asc&internal=false&offset=0&limit=100'
+  assert.deepEqual(await readsOf('/topics', cookie), [rows, capabilities])
+  const hostile = `/topics?q=${encodeURIComponent('>; rel=x,\r\n"<é')}&q=a%20b&offset=7&sort=unknown&__proto__=1`
+  const filtered = '/api/v1/topics?q=a+b&sort=name&order=asc&internal=false&offset=7&limit=100'
+  assert.deepEqual(await readsOf(hostile, cookie), [filtered, capabilities])
+  assert.deepEqual(await readsOf('/topics?q=%3E%2C%0A%C3%A9', cookie), [
+    '/api/v1/topics?q=%3E%2C%0A%C3%A9&sort=name&order=asc&internal=false&offset=0&limit=100',
+    capabilities,
+  ])
+  // The metrics have these rows.
+  assert.deepEqual(await readsOf('/topics?sort=produce.bytesPerSecond', cookie), [capabilities])
+  assert.deepEqual(await readsOf('/', cookie), [capabilities])
+  assert.deepEqual(await readsOf('/topics'), [])
+  assert.deepEqual(await readsOf('/topics', 'svc-admin-session=x'), [])
+  await ask('POST', '/api/v1/auth/logout')
+  assert.deepEqual(await readsOf('/topics', cookie), [])
 })
 
 test('programs get the links at the root, and the console on the other pages', async t => {

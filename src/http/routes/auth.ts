@@ -3,10 +3,10 @@
 
 import { authStatusShape, signedInShape, signInShape } from '../../api/auth.ts'
 import type { Identity } from '../../auth/console/identity.ts'
-import { fromSignIn } from '../access.ts'
+import { fromSignIn, sessionOf } from '../access.ts'
 import { problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
-import { noSessionCookie, sessionCookie, sessionTokenIn, visitorOf } from '../session-cookie.ts'
+import { noSessionCookie, sessionCookie, visitorOf } from '../session-cookie.ts'
 
 /**
  * The largest body in bytes. It is enough for the longest name and password with each character escaped, and quick to
@@ -66,9 +66,7 @@ export const authRoutes = [
     doc: 'The ways to sign in, and the user who is signed in. It answers without a session too.',
     answers: { 200: authStatusShape },
     async answer({ address, headers }, { accounts, singleSignOn, clock }) {
-      const token = accounts.isSecured ? sessionTokenIn(headers.cookie as string | undefined) : null
-      const visitor = visitorOf(address, name => headers[name])
-      const identity = token === null ? null : await accounts.identify(token, visitor)
+      const identity = accounts.isSecured ? await sessionOf(address, name => headers[name], accounts) : null
       return reply(200, {
         securityEnabled: accounts.isSecured,
         setupRequired: accounts.isSecured && (await accounts.isSetupOpen()),

@@ -4,7 +4,10 @@
 // serves a newer console, and the page should be loaded again.
 
 import { z } from 'zod'
-import { type Page, pages } from '../../api/pages.ts'
+import { FIRST_READS, withQuery } from '../../api/first-reads.ts'
+import { type PageId, pages } from '../../api/pages.ts'
+import { within } from '../../base/clock.ts'
+import { sessionOf, unknownWhileAway } from '../access.ts'
 import type { BuiltConsole, ConsoleFile } from '../console-files.ts'
 import { encodingFor } from '../content-encoding.ts'
 import { GUIDES, LINKS, NOT_BUILT, WELCOME, wantsPage } from '../plain-pages.ts'
@@ -39,8 +42,9 @@ export const homeRoutes = [
     contentType: ['application/json', 'text/html'],
     problems: { 404: 'CONSOLE_DISABLED' },
     headers: { 200: [STAMP_HEADER, 'link'] },
-    async answer({ headers }, rooms) {
+    async answer(request, rooms) {
       if (isOff(rooms)) return disabled()
+      const { headers } = request
       const built = await rooms.consoleFiles.read()
       const stamp: Reply['headers'] = built === null ? {} : { [STAMP_HEADER]: built.stamp }
       if (!wantsPage(headers.accept)) {
@@ -48,16 +52,14 @@ export const homeRoutes = [
         return reply(200, { name: 'ketch', links, guides: GUIDES }, { ...stamp, vary: 'accept' })
       }
       if (built === null) return reply(200, WELCOME, { 'content-type': 'text/html; charset=utf-8', vary: 'accept' })
-      return pageReply(built, pages.overview, headers, { vary: 'accept, accept-encoding' })
+      return await pageReply(built, 'overview', request, rooms, { vary: 'accept, accept-encoding' })
     },
   }),
 ]
 
 /** The routes of the other pages and of the files. The OpenAPI document does not list them. */
 export const consoleRoutes: readonly AnyRoute[] = [
-  ...Object.values(pages)
-    .filter(page => page !== pages.overview)
-    .map(pageRoute),
+  ...(Object.keys(pages) as PageId[]).filter(page => page !== 'overview').map(pageRoute),
   route({
     method: 'GET',
     path: '/assets/:file',
@@ -79,8 +81,8 @@ export const consoleRoutes: readonly AnyRoute[] = [
   }),
 ]
 
-function pageRoute(page: Page): AnyRoute {
-  const { path, title } = page
+function pageRoute(page: PageId): AnyRoute {
+  const { path, title } = pages[page]
   return route({
     method: 'GET',
     path,
@@ -92,30 +94,60 @@ function pageRoute(page: Page): AnyRoute {
     contentType: 'text/html',
     problems: { 404: 'CONSOLE_DISABLED', 503: 'CONSOLE_NOT_BUILT' },
     headers: { 200: [STAMP_HEADER, 'link'] },
-    async answer({ headers }, rooms) {
+    async answer(request, rooms) {
       if (isOff(rooms)) return disabled()
       const built = await rooms.consoleFiles.read()
       if (built === null) return problem('CONSOLE_NOT_BUILT', NOT_BUILT)
-      return pageReply(built, page, headers)
+      return await pageReply(built, page, request, rooms)
     },
   })
 }
 
-type Headers = HttpRequest<undefined, undefined, undefined>['headers']
+type Asked = HttpRequest<unknown, unknown, unknown>
+type Headers = Asked['headers']
 
-/** Answers the console. It names the scripts of the page, so that the browser loads them with the first ones. */
-function pageReply(
+/**
+ * Answers the console. It names the scripts of the page and the first things that the page reads, so that the browser
+ * asks for all of them at once. Without a session these reads would be refused, so it names none.
+ */
+async function pageReply(
   { stamp, files, scripts }: BuiltConsole,
-  { path }: Page,
-  headers: Headers,
+  page: PageId,
+  request: Asked,
+  rooms: HttpRooms,
   more: Reply['headers'] = {},
-): Reply {
-  const links = (scripts.get(path) ?? []).map(each => `</${each}>; rel=modulepreload`)
-  return fileReply(files.get('index.html')!, headers, {
+): Promise<Reply> {
+  const reads = (await mayRead(request, rooms)) ? readsOf(page, request.query) : []
+  const links = [
+    ...(scripts.get(pages[page].path) ?? []).map(each => `</${each}>; rel=modulepreload`),
+    ...reads.map(each => `<${each}>; rel=preload; as=fetch; crossorigin`),
+  ]
+  return fileReply(files.get('index.html')!, request.headers, {
     [STAMP_HEADER]: stamp,
     ...(links.length === 0 ? {} : { link: links.join(', ') }),
     ...more,
   })
+}
+
+/** The time in ms that a page waits for the store to say who asks: without it the page only loads a little later. */
+const LOOKING_MS = 50
+
+async function mayRead({ address, headers }: Asked, { accounts, clock }: HttpRooms): Promise<boolean> {
+  if (!accounts.isSecured) return true
+  const looking = sessionOf(address, name => headers[name], accounts).catch(unknownWhileAway)
+  const identity = await within(clock, LOOKING_MS, looking, () => null)
+  return identity !== null && !identity.mustChangePassword
+}
+
+/** Returns the addresses that the console asks before it draws the page. */
+function readsOf(page: PageId, given: unknown): readonly string[] {
+  // As the console does, takes the last one of several parameters with the same name.
+  const texts = Object.entries(given as Readonly<Record<string, string | readonly string[]>>).map(
+    ([name, value]) => [name, [value].flat().at(-1)!] as const,
+  )
+  const first = FIRST_READS[page]
+  const query = first?.query(Object.fromEntries(texts)) ?? null
+  return [...(first === undefined || query === null ? [] : [withQuery(first.path, query)]), '/api/v1/capabilities']
 }
 
 /** Answers a file in the smallest encoding that the client takes. Only a file with its hash in its name may be kept. */

@@ -43,6 +43,13 @@ test('storage shows the size of each partition, by name or the largest first', a
     ],
   )
   assert.deepEqual([streams[0]!.sizeBytes, streams[0]!.entries, streams[0]!.memoryBytes], [0, null, null])
+  const pageOf = async (query: string) =>
+    (await ask<Shown>(`/api/v1/storage?${query}`)).streams.map(({ topic, partition }) => `${topic}-${partition}`)
+  assert.deepEqual(await pageOf('offset=2&limit=1'), ['orders-1'])
+  assert.deepEqual(await pageOf('offset=1&limit=2&order=desc'), ['orders-1', 'orders-0'])
+  assert.deepEqual(await pageOf('offset=3&limit=2&order=desc'), ['empty-0'])
+  assert.deepEqual(await pageOf('offset=4'), [])
+  assert.deepEqual(await pageOf('offset=4&order=desc'), [])
   const largest = await ask<Shown>('/api/v1/storage?sort=sizeBytes&order=desc&limit=2&q=ORD')
   assert.deepEqual([largest.streams.map(({ partition }) => partition), largest.total], [[2, 1], 3])
 })

@@ -1,9 +1,10 @@
 // The local tier: where partitions rest, and how much each takes.
 
-import { describeStore, measureSizes, measureStreams, partitionsOf } from '../../admin/storage.ts'
+import type { Place } from '../../admin/reach.ts'
+import { describeStore, measureSizes, measureStreams, type Partitions, partitionsOf } from '../../admin/storage.ts'
 import { storageQuery, storageShape } from '../../api/storage.ts'
-import { pageOf, searchFor } from '../paging.ts'
-import { reply, route } from '../route.ts'
+import { type Paging, pageOf, searchFor } from '../paging.ts'
+import { type HttpRooms, reply, route } from '../route.ts'
 
 export const storageRoutes = [
   route({
@@ -16,19 +17,28 @@ export const storageRoutes = [
     query: storageQuery,
     answers: { 200: storageShape },
     async answer({ query }, rooms) {
-      const places = partitionsOf(rooms, searchFor(query.q))
-      const sizes = query.sort === 'sizeBytes' ? await measureSizes(rooms, places) : []
-      const rows = places.map((each, at) => ({ place: each, size: sizes[at] ?? null }))
-      const page = pageOf(
-        rows,
-        query,
-        ({ size }) => size,
-        ({ place: { topic } }) => topic.name,
-        ({ place: { partition } }) => partition,
-      )
-      const shown = page.map(row => row.place)
+      const partitions = partitionsOf(rooms, searchFor(query.q))
+      const shown = query.sort === 'sizeBytes' ? await bySize(rooms, partitions, query) : byTopic(partitions, query)
       const [streams, store] = await Promise.all([measureStreams(rooms, shown), describeStore(rooms)])
-      return reply(200, { store, streams, total: places.length })
+      return reply(200, { store, streams, total: partitions.total })
     },
   }),
 ]
+
+function byTopic({ slice, total }: Partitions, { order, offset, limit }: Paging): readonly Place[] {
+  if (order === 'asc') return slice(offset, offset + limit)
+  return slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).toReversed()
+}
+
+async function bySize(rooms: HttpRooms, { slice, total }: Partitions, query: Paging): Promise<readonly Place[]> {
+  const places = slice(0, total)
+  const sizes = await measureSizes(rooms, places)
+  const page = pageOf(
+    places.map((place, at) => ({ place, size: sizes[at]! })),
+    query,
+    ({ size }) => size,
+    ({ place: { topic } }) => topic.name,
+    ({ place: { partition } }) => partition,
+  )
+  return page.map(({ place }) => place)
+}

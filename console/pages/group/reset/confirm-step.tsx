@@ -7,6 +7,7 @@ import { DialogActions } from '../../../parts/dialog.tsx'
 import { ProblemNote } from '../../../parts/problem-note.tsx'
 import { TypedName } from '../../../parts/typed-name.tsx'
 import { VisibleText } from '../../../parts/visible-text.tsx'
+import { isTyped } from '../../../text/visible.ts'
 import type { Preview } from './preview.ts'
 import { totalsSentence } from './reset-effects.ts'
 
@@ -21,7 +22,7 @@ interface ConfirmStepProps {
 
 export function ConfirmStep({ groupId, preview, isBusy, problem, onBack, onConfirm }: ConfirmStepProps) {
   const [typed, setTyped] = useState('')
-  const isReady = typed === groupId
+  const isReady = isTyped(typed, groupId)
   return (
     <form
       onSubmit={event => {

@@ -31,7 +31,7 @@ export function PreviewStep({ group, preview, isBusy, problem, onBack, onAgain, 
     <>
       {changes !== null && (
         <p role="alert" className="mb-3 rounded-card border border-warn bg-warn-soft p-3 text-warn">
-          {changesSentence(changes, isRefused)}
+          {changesSentence(changes, isRefused, blockedBy !== null)}
         </p>
       )}
       {blockedBy !== null && (
@@ -52,7 +52,7 @@ export function PreviewStep({ group, preview, isBusy, problem, onBack, onAgain, 
           <p className="mb-3 font-medium" data-totals>
             {totalsSentence(rows)}
           </p>
-          <ResetTable rows={rows} {...(changes === null ? {} : { changes })} />
+          <ResetTable rows={rows} {...(changes !== null && { marked: changes.marked })} />
           <ResetCommands groupId={group.groupId} asked={asked} />
         </>
       )}

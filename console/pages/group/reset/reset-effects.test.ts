@@ -87,30 +87,49 @@ test('a second preview marks the partitions that moved, came or went, and no oth
     row(4, { newOffset: 6 }),
     row(5),
   ]
+  const { marked, gone } = changesBetween(before, after)
   assert.deepEqual(
-    [...changesBetween(before, after)],
+    [...marked],
     [
       ['orders-1', 'committed was 40'],
       ['orders-2', 'the same offset was committed again'],
       ['orders-4', 'the new offset was 5'],
       ['orders-5', 'was not in the preview before'],
-      ['orders-3', 'the group has no position here any more'],
     ],
   )
   assert.deepEqual(
-    [...changesBetween([row(0, { committedOffset: null })], [row(0)])],
+    gone.map(({ partition }) => partition),
+    [3],
+  )
+  assert.deepEqual(
+    [...changesBetween([row(0, { committedOffset: null })], [row(0)]).marked],
     [['orders-0', 'committed was none']],
   )
   assert.deepEqual(
-    [...changesBetween([row(0)], [row(0, { metadata: 'x' })])],
+    [...changesBetween([row(0)], [row(0, { metadata: 'x' })]).marked],
     [['orders-0', 'the metadata of the commit changed']],
   )
 })
 
-test('after a refusal the sentence says that nothing was written', () => {
+test('after a refusal the sentence says that nothing was written, and why', () => {
+  const none = changesBetween([], [])
   const changes = changesBetween([row(0)], [row(0, { committedOffset: 50 })])
-  assert.match(changesSentence(changes, true), /^Nothing was written: the group has moved in 1 partition /)
-  assert.match(changesSentence(changes, false), /^The group has moved in 1 partition /)
-  assert.match(changesSentence(new Map(), true), /^Nothing was written: .* 15 minutes\.$/)
-  assert.equal(changesSentence(new Map(), false), 'No offset has changed since the preview before.')
+  assert.match(changesSentence(changes, true, false), /^Nothing was written: the group has moved in 1 partition /)
+  assert.match(
+    changesSentence(changes, false, false),
+    /^The group has moved in 1 partition .* The changes are marked\.$/,
+  )
+  assert.match(changesSentence(none, true, false), /^Nothing was written: .* 15 minutes\.$/)
+  assert.match(changesSentence(none, true, true), /^Nothing was written: a member has joined the group /)
+  assert.equal(changesSentence(none, false, false), 'No offset has changed since the preview before.')
+})
+
+test('the sentence names the partitions that the new preview no longer has', () => {
+  const before = [row(0), row(1), row(2, { topic: 'payments' })]
+  assert.equal(
+    changesSentence(changesBetween(before, []), true, false),
+    'Nothing was written: the group has moved in 3 partitions since the preview before. The group no longer has a position in orders (0–1), payments (2).',
+  )
+  const many = Array.from({ length: 13 }, (_, at) => row(0, { topic: `topic-${at}` }))
+  assert.match(changesSentence(changesBetween(many, []), true, false), / topic-9 \(0\), and 3 topics more\.$/)
 })

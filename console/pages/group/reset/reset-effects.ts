@@ -3,6 +3,8 @@
 
 import type { Reset } from '../../../../src/api/groups.ts'
 import { count, counted } from '../../../text/format.ts'
+import { rangesOf } from '../partition-ranges.ts'
+import { byTopic } from './reset-request.ts'
 
 export type Row = Reset['rows'][number]
 
@@ -88,21 +90,24 @@ export function effectOf({ committedOffset, startOffset, endOffset, newOffset }:
     : 'no record is skipped or read again'
 }
 
-/** How a partition differs between two previews, in a sentence. */
-export type Changes = ReadonlyMap<string, string>
+/** The differences between two previews. */
+export interface Changes {
+  /** How a partition of the new preview differs, in a sentence. */
+  readonly marked: ReadonlyMap<string, string>
+  /** The rows that the new preview no longer has. */
+  readonly gone: readonly Row[]
+}
 
-/** Returns the differences by partition, in the order of the new preview; partitions that are gone come last. */
 export function changesBetween(before: readonly Row[], after: readonly Row[]): Changes {
   const earlier = new Map(before.map(row => [keyOf(row), row]))
-  const changes = new Map<string, string>()
+  const marked = new Map<string, string>()
   for (const row of after) {
     const old = earlier.get(keyOf(row))
     earlier.delete(keyOf(row))
     const change = old === undefined ? 'was not in the preview before' : changeOf(old, row)
-    if (change !== null) changes.set(keyOf(row), change)
+    if (change !== null) marked.set(keyOf(row), change)
   }
-  for (const key of earlier.keys()) changes.set(key, 'the group has no position here any more')
-  return changes
+  return { marked, gone: [...earlier.values()] }
 }
 
 function changeOf(old: Row, row: Row): string | null {
@@ -116,15 +121,32 @@ function offsetText(offset: number | null): string {
   return offset === null ? 'none' : count(offset)
 }
 
-/** Returns the sentence over a second preview, after a refusal of the first one or at the wish of the user. */
-export function changesSentence(changes: Changes, isRefused: boolean): string {
-  if (changes.size > 0) {
-    const moved = `the group has moved in ${counted(changes.size, 'partition')} since the preview before`
-    return `${isRefused ? `Nothing was written: ${moved}` : capitalised(moved)}. The changes are marked.`
+/**
+ * Returns the sentences over a second preview, after a refusal of the first one or at the wish of the user. `isInUse`:
+ * members of the group stand in the way of the new preview.
+ */
+export function changesSentence({ marked, gone }: Changes, isRefused: boolean, isInUse: boolean): string {
+  const changed = marked.size + gone.length
+  if (changed > 0) {
+    const moved = `the group has moved in ${counted(changed, 'partition')} since the preview before`
+    const marks = marked.size > 0 ? ' The changes are marked.' : ''
+    const left = gone.length > 0 ? ` The group no longer has a position in ${placesOf(gone)}.` : ''
+    return `${isRefused ? `Nothing was written: ${moved}` : capitalised(moved)}.${marks}${left}`
   }
-  return isRefused
-    ? 'Nothing was written: the broker no longer takes the preview, although no offset has changed. A preview lasts 15 minutes.'
-    : 'No offset has changed since the preview before.'
+  if (!isRefused) return 'No offset has changed since the preview before.'
+  return isInUse
+    ? 'Nothing was written: a member has joined the group since the preview before.'
+    : 'Nothing was written: the broker no longer takes the preview, although no offset has changed. A preview lasts 15 minutes.'
+}
+
+const MOST_TOPICS = 10
+
+/** Returns the partitions by topic: `orders (0–2), payments (7)`. */
+function placesOf(rows: readonly Row[]): string {
+  const topics = [...byTopic(rows)]
+  const named = topics.slice(0, MOST_TOPICS).map(([topic, partitions]) => `${topic} (${rangesOf(partitions)})`)
+  const more = topics.length - named.length
+  return `${named.join(', ')}${more > 0 ? `, and ${counted(more, 'topic')} more` : ''}`
 }
 
 function capitalised(text: string): string {

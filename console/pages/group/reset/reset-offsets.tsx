@@ -26,7 +26,11 @@ const STEPS = ['Scope', 'Preview', 'Confirm']
 const CHOICES: Choices = { scope: 'all', topic: '', chosen: new Map(), to: 'clear', offset: '', timestamp: null }
 
 type Step =
-  | { readonly at: 'scope' }
+  | {
+      readonly at: 'scope'
+      /** True if the broker refused the preview before, and could make no new one. */
+      readonly isRefused?: true
+    }
   | { readonly at: 'preview' | 'confirm'; readonly preview: Preview }
   | {
       readonly at: 'done'
@@ -75,7 +79,14 @@ export function ResetOffsets({ group, onClose }: ResetOffsetsProps) {
       void client.invalidateQueries()
     } catch (error) {
       if (asProblem(error).status !== 409) throw error
-      await showPreview(asked, rows, true)
+      // The members and positions of the page are those from before the change.
+      void client.invalidateQueries()
+      try {
+        await showPreview(asked, rows, true)
+      } catch (why) {
+        setStep({ at: 'scope', isRefused: true })
+        throw why
+      }
     }
   }
   const toScope = () => {
@@ -111,6 +122,7 @@ export function ResetOffsets({ group, onClose }: ResetOffsetsProps) {
             onChange={setChoices}
             isBusy={isBusy}
             problem={problem}
+            isRefused={step.isRefused === true}
             onPreview={asked => void attempt(() => showPreview(asked, null))}
             onClose={onClose}
           />
@@ -136,6 +148,7 @@ export function ResetOffsets({ group, onClose }: ResetOffsetsProps) {
             onConfirm={() => void attempt(() => apply(step.preview))}
           />
         )}
+        <div role="status">{step.at === 'done' && <DoneSentence readBack={step.readBack} />}</div>
         {step.at === 'done' && <Done rows={step.rows} readBack={step.readBack} onClose={onClose} />}
       </div>
     </Dialog>
@@ -152,19 +165,23 @@ async function readBack(group: string): Promise<ReadonlyMap<string, number | nul
   }
 }
 
-type DoneProps = Pick<Extract<Step, { at: 'done' }>, 'rows' | 'readBack'> & { readonly onClose: () => void }
+type DoneStep = Extract<Step, { at: 'done' }>
 
-function Done({ rows, readBack: found, onClose }: DoneProps) {
-  const isRead = found instanceof Map
+function DoneSentence({ readBack: found }: Pick<DoneStep, 'readBack'>) {
+  return (
+    <p className="mb-3 rounded-card border border-line bg-ok-soft p-3">
+      <span className="font-medium text-ok">The reset is done.</span>{' '}
+      {found instanceof Map
+        ? 'The table shows the offsets as the broker has them now.'
+        : `The offsets could not be read back: ${(found as Problem).detail} The table shows the rows that were applied.`}
+    </p>
+  )
+}
+
+function Done({ rows, readBack: found, onClose }: Omit<DoneStep, 'at'> & { readonly onClose: () => void }) {
   return (
     <>
-      <p role="status" className="mb-3 rounded-card border border-line bg-ok-soft p-3">
-        <span className="font-medium text-ok">The reset is done.</span>{' '}
-        {isRead
-          ? 'The table shows the offsets as the broker has them now.'
-          : `The offsets could not be read back: ${(found as Problem).detail} The table shows the rows that were applied.`}
-      </p>
-      <ResetTable rows={rows} readBack={isRead ? found : null} />
+      <ResetTable rows={rows} readBack={found instanceof Map ? found : null} />
       <DialogActions>
         <Button kind="primary" onClick={onClose}>
           Close

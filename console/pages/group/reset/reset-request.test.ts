@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { RESET_TARGETS } from '../../../../src/api/words.ts'
-import { byTopic, type Choices, commandTarget, requestOf, TARGETS, toolTopics } from './reset-request.ts'
+import { byTopic, type Choices, commandTarget, requestOf, stillOffered, TARGETS, toolTopics } from './reset-request.ts'
 
 const CHOICES: Choices = { scope: 'all', topic: '', chosen: new Map(), to: 'clear', offset: '', timestamp: null }
 const ALL = { topics: [], partitions: [] }
@@ -44,6 +44,17 @@ test('a choice that is not complete says what is missing', () => {
   for (const offset of ['', '-1', '1.5', 'x', '9007199254740993'])
     assert.equal(requestOf({ ...CHOICES, to: 'offset', offset }), 'Type the offset, a number from 0.', offset)
   assert.equal(requestOf({ ...CHOICES, to: 'timestamp' }), 'Type the time.')
+})
+
+test('a topic or partition that is gone is no longer chosen', () => {
+  const offered = new Map([['orders', [0, 1]]])
+  const chosen = new Map([
+    ['orders', [1, 2]],
+    ['payments', [0]],
+  ])
+  const choices = { ...CHOICES, topic: 'payments', chosen }
+  assert.deepEqual(stillOffered(choices, offered), { ...CHOICES, chosen: new Map([['orders', [1]]]) })
+  assert.equal(stillOffered({ ...choices, topic: 'orders' }, offered).topic, 'orders')
 })
 
 test('the commands get the same target, and Kafka’s tools the same partitions', () => {

@@ -53,6 +53,15 @@ export interface Choices {
   readonly timestamp: number | null
 }
 
+/** Returns the choices without topics and partitions that are no longer there to be chosen. */
+export function stillOffered(choices: Choices, offered: Chosen): Choices {
+  const chosen = [...choices.chosen].flatMap(([topic, own]) => {
+    const left = own.filter(partition => offered.get(topic)?.includes(partition) ?? false)
+    return left.length === 0 ? [] : [[topic, left] as const]
+  })
+  return { ...choices, topic: offered.has(choices.topic) ? choices.topic : '', chosen: new Map(chosen) }
+}
+
 export type Asked = Pick<ResetRequestBody, 'scope' | 'to' | 'offset' | 'timestamp'>
 
 /** Returns the request; a sentence that says what is missing. */

@@ -12,13 +12,13 @@ const LIMIT = 100
 
 interface ResetTableProps {
   readonly rows: readonly Row[]
-  /** The partitions that differ from the preview before. */
-  readonly changes?: Changes
+  /** How partitions differ from the preview before. */
+  readonly marked?: Changes['marked']
   /** The committed offsets as read back after the reset, by partition; null before it. */
   readonly readBack?: ReadonlyMap<string, number | null> | null
 }
 
-export function ResetTable({ rows, changes = new Map(), readBack = null }: ResetTableProps) {
+export function ResetTable({ rows, marked = new Map(), readBack = null }: ResetTableProps) {
   const [offset, setOffset] = useState(0)
   const all: (Column<Row> & { readonly isPreviewed?: true })[] = [
     {
@@ -28,9 +28,9 @@ export function ResetTable({ rows, changes = new Map(), readBack = null }: Reset
         <div className="min-w-20 sm:min-w-28">
           {row.topic}
           <span className="text-muted sm:hidden"> · {row.partition}</span>
-          {changes.has(keyOf(row)) && (
+          {marked.has(keyOf(row)) && (
             <div data-changed>
-              <Badge tone="warn">{changes.get(keyOf(row))}</Badge>
+              <Badge tone="warn">{marked.get(keyOf(row))}</Badge>
             </div>
           )}
         </div>

@@ -12,7 +12,7 @@ import { TimeField } from '../../../parts/time.tsx'
 import { counted } from '../../../text/format.ts'
 import { PartitionChoice } from './partition-choice.tsx'
 import { RadioCard } from './radio-card.tsx'
-import { type Asked, byTopic, type Choices, type Chosen, requestOf, TARGETS } from './reset-request.ts'
+import { type Asked, byTopic, type Choices, type Chosen, requestOf, stillOffered, TARGETS } from './reset-request.ts'
 
 interface ScopeStepProps {
   readonly positions: DescribedGroup['positions']
@@ -20,13 +20,25 @@ interface ScopeStepProps {
   readonly onChange: (choices: Choices) => void
   readonly isBusy: boolean
   readonly problem: Problem | null
+  /** True if the broker refused the preview of these choices, and the problem says why it made no new one. */
+  readonly isRefused: boolean
   readonly onPreview: (asked: Asked) => void
   readonly onClose: () => void
 }
 
-export function ScopeStep({ positions, choices, onChange, isBusy, problem, onPreview, onClose }: ScopeStepProps) {
+export function ScopeStep({
+  positions,
+  onChange,
+  isBusy,
+  problem,
+  isRefused,
+  onPreview,
+  onClose,
+  ...props
+}: ScopeStepProps) {
   const [missing, setMissing] = useState<string | null>(null)
   const offered = byTopic(positions)
+  const choices = stillOffered(props.choices, offered)
   const topics = [...offered.keys()]
   const change = (values: Partial<Choices>) => {
     setMissing(null)
@@ -61,7 +73,10 @@ export function ScopeStep({ positions, choices, onChange, isBusy, problem, onPre
                 label="Topic"
                 value={choices.topic}
                 onChange={topic => change({ topic })}
-                options={topics.map(topic => [topic, topic])}
+                options={[
+                  ...(choices.topic === '' ? [['', 'Choose a topic'] as const] : []),
+                  ...topics.map(topic => [topic, topic] as const),
+                ]}
               />
             </div>
           )}
@@ -121,6 +136,11 @@ export function ScopeStep({ positions, choices, onChange, isBusy, problem, onPre
       {missing !== null && (
         <p role="alert" className="mt-3 text-danger">
           {missing}
+        </p>
+      )}
+      {isRefused && problem !== null && (
+        <p role="alert" className="mt-3 font-medium">
+          Nothing was written: the broker no longer takes the preview, and cannot make a new one.
         </p>
       )}
       {problem !== null && <ProblemNote problem={problem} />}
