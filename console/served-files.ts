@@ -69,8 +69,8 @@ function scriptsOfPages(bundle: Rolldown.OutputBundle): Readonly<Record<string, 
   return Object.fromEntries(
     Object.entries(pages).map(([id, { path }]) => {
       const name = id.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
-      const entry = chunks.find(({ facadeModuleId }) => facadeModuleId?.endsWith(`/pages/${name}/${name}.tsx`))
-      if (entry === undefined) throw new Error(`the page ${id} has no script of its own`)
+      const entry = chunks.find(({ moduleIds }) => moduleIds.some(each => each.endsWith(`/pages/${name}/${name}.tsx`)))
+      if (entry === undefined) throw new Error(`the page ${id} has no script`)
       return [path, withImports([entry.fileName]).filter(each => !first.includes(each))]
     }),
   )

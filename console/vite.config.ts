@@ -2,19 +2,62 @@
 
 import tailwind from '@tailwindcss/vite'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defineConfig, type Plugin } from 'vite'
 import { servedFiles } from './served-files.ts'
 
 /** The broker that `npm run dev` asks. */
 const BROKER = process.env.KETCH_URL ?? 'http://127.0.0.1:8080'
 
-/** The commands for terminals, and their parts. */
-const COMMANDS = /\/(text\/(commands|client-properties|shell)|shell\/command-access|parts\/recipes)\.tsx?$/
+/**
+ * The files of the build, with the modules that are loaded together. One file is smaller than the files of its parts,
+ * and a page needs fewer requests. Pages that are small share a file.
+ */
+const FILES = {
+  /** The libraries of the frame. */
+  vendor: /\/node_modules\/(react|react-dom|scheduler|@tanstack|use-sync-external-store)\//,
+  /** The parts of lists, numbers and forms, which the frame does not need. */
+  parts: /\/parts\/(stat|spark|filter-field|form-dialog|confirm|typed-name|new-password|silent-brokers)\.tsx$/,
+  /** The dialogs of the frame. */
+  overlays: /\/shell\/(help|account|palette-list|session-dialog)\.tsx$/,
+  /** The commands for terminals, and their parts. */
+  commands: /\/(text\/(commands|client-properties|shell)|shell\/(command-access|listeners)|parts\/recipe-list)\.tsx?$/,
+  /** The list of records needs these, and so does everything that opens from it. */
+  'record-basics': /\/(pages\/messages\/selection|parts\/payload-preview|api\/tail)\.tsx?$/,
+  produce: /\/(parts\/(payload|produce-[a-z]+)|text\/(hex|highlight|reindent-json))\.tsx?$/,
+  records:
+    /\/(pages\/messages\/(record|compare|live|standstill|nothing|group-start|log-neighbour)[a-z-]*|text\/line-diff)\.tsx?$/,
+  configs: /\/(pages\/topic\/(config-input|config-text|config-groups|refusals)|text\/read-units)\.tsx?$/,
+  'topic-dialogs': /\/pages\/topic\/(add|delete|lost|save|config-effects)[a-z-]*\.tsx?$/,
+  brokers: /\/pages\/brokers?\//,
+  entrance: /\/pages\/(sign-in|setup|password)\//,
+}
+
+const isApart = (id: string) =>
+  // The modules of a page are never in a file that every page loads.
+  id.includes('/console/pages/') || Object.values(FILES).some(modules => modules.test(id))
+
+/**
+ * The router gives each route a Link, 2 KiB that no page uses: a link is a PageLink (shell/address.tsx). The build
+ * leaves it out.
+ */
+function withoutRouterLink(): Plugin {
+  return {
+    name: 'without-router-link',
+    apply: 'build',
+    load(id) {
+      if (!id.endsWith('/@tanstack/react-router/dist/esm/link.js')) return null
+      const names = ['Link', 'createLink', 'linkOptions', 'useLinkProps']
+      return names.map(name => `export const ${name} = () => { throw new Error('use PageLink') }`).join('\n')
+    },
+  }
+}
 
 export default defineConfig({
+  // React has had this hook since version 18. The shim for older ones would be loaded in vain.
+  resolve: { alias: { 'use-sync-external-store/shim/with-selector': 'use-sync-external-store/with-selector' } },
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), tailwind(), servedFiles()],
+  plugins: [react(), tailwind(), servedFiles(), withoutRouterLink()],
   build: {
     target: 'es2023',
     outDir: 'dist',
@@ -23,18 +66,13 @@ export default defineConfig({
     // The security policy of the broker allows no data: URLs for scripts and fonts, and every file is small.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    // Modules that several pages share are in one file, so that a page needs few requests. The commands are not in it,
-    // because they are large and few pages need them.
     rolldownOptions: {
       output: {
         codeSplitting: {
           groups: [
-            {
-              name: 'shared',
-              minShareCount: 3,
-              test: id => !COMMANDS.test(id),
-            },
-            { name: 'commands', minShareCount: 2, test: COMMANDS, includeDependenciesRecursively: false },
+            ...Object.entries(FILES).map(([name, test]) => ({ name, test, includeDependenciesRecursively: false })),
+            // Modules that several pages share are in one file.
+            { name: 'shared', minShareCount: 3, test: id => !isApart(id) },
           ],
         },
       },

@@ -26,7 +26,7 @@ const EVERY_MS: Readonly<Partial<Record<keyof Contract, number>>> = {
   'describe topic': STEP_MS,
   'list brokers': STEP_MS,
   'show storage': 30_000,
-  'show health in full': 5_000,
+  'show health in full': 10_000,
 }
 
 export const queryClient = new QueryClient({

@@ -48,7 +48,7 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
         if (isDismissable) onClose()
         else dialog.current.showModal()
       }}
-      className={`max-h-full w-full rounded-card border border-line bg-surface p-0 shadow-raised max-sm:m-0 max-sm:h-full max-sm:max-w-full ${isWide ? 'max-w-wide' : 'max-w-dialog'}`}
+      className={`max-h-full w-full scroll-pt-16 scroll-pb-20 rounded-card border border-line bg-surface p-0 shadow-raised max-sm:m-0 max-sm:h-full max-sm:max-w-full ${isWide ? 'max-w-wide' : 'max-w-dialog'}`}
     >
       <div className="sticky top-0 z-10 flex min-h-15 items-center justify-between gap-4 border-b border-line bg-surface px-4 py-3">
         <h2 id={heading} className="text-section font-semibold">
@@ -61,7 +61,14 @@ export function Dialog({ title, onClose, children, isWide = false, isDismissable
   )
 }
 
-/** The row of buttons at the end of a dialog. */
+/** The row of buttons at the end of a dialog. It stays in the window while the content above it scrolls. */
 export function DialogActions({ children }: { readonly children: ReactNode }) {
-  return <div className="mt-6 flex flex-wrap justify-end gap-2">{children}</div>
+  return (
+    <div
+      data-dialog-actions
+      className="sticky bottom-0 z-10 -mx-4 mt-6 -mb-4 flex flex-wrap justify-end gap-2 border-t border-line bg-surface px-4 py-3"
+    >
+      {children}
+    </div>
+  )
 }

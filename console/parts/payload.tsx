@@ -1,7 +1,8 @@
 // A key, a value or a header of a record, as the broker answers it: how it was decoded, and its text or bytes. Text is
-// never parsed (text/reindent-json.ts). Larger text is in large-text.tsx, which is loaded when it is first needed.
+// never parsed (text/reindent-json.ts). A row has payload-preview.tsx. Larger text is in large-text.tsx, which is
+// loaded when it is first needed.
 
-import { lazy, type ReactNode, Suspense, useId, useMemo, useRef, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react'
 import type { ShownValue } from '../../src/api/messages.ts'
 import { hasDense } from '../text/dense.ts'
 import { bytes as bytesText, count, exactBytes } from '../text/format.ts'
@@ -9,18 +10,9 @@ import { bytesOfBase64, hexLines } from '../text/hex.ts'
 import { highlight, type Token, type TokenKind } from '../text/highlight.ts'
 import { reindentJson } from '../text/reindent-json.ts'
 import { visiblePieces } from '../text/visible.ts'
-import { Badge, type Tone } from './badge.tsx'
 import type { LargeTextProps } from './large-text.tsx'
-import { copyExactly, Pieces, VisibleText } from './visible-text.tsx'
-
-type Status = ShownValue['status']
-
-const STATUSES: Readonly<Record<Status, { readonly tone: Tone; readonly shape: string }>> = {
-  decoded: { tone: 'ok', shape: '✓' },
-  raw: { tone: 'neutral', shape: '○' },
-  'schema-not-found': { tone: 'warn', shape: '?' },
-  'decode-error': { tone: 'danger', shape: '✕' },
-}
+import { DecodeBadge, Empty, Null, type PreviewProps } from './payload-preview.tsx'
+import { copyExactly, Pieces } from './visible-text.tsx'
 
 export const VIEWS = ['pretty', 'raw', 'hex'] as const
 export type View = (typeof VIEWS)[number]
@@ -54,115 +46,6 @@ export function TextEditor(props: LargeTextProps) {
       <Editor {...props} className={className} />
     </Suspense>
   )
-}
-
-/** How a value was decoded, in the words of the API. The reason is shown on focus and under the pointer. */
-export function DecodeBadge({ status, reason }: Pick<ShownValue, 'status' | 'reason'>) {
-  const { tone, shape } = STATUSES[status]
-  const badge = (
-    <Badge tone={tone} shape={shape}>
-      {status}
-    </Badge>
-  )
-  return (
-    <span data-status={status} className="inline-flex">
-      {reason === undefined ? badge : <Explained reason={reason}>{badge}</Explained>}
-    </span>
-  )
-}
-
-/** The distance of a tip from the edge of the window. */
-const TIP_MARGIN = 4
-
-function Explained({ reason, children }: { readonly reason: string; readonly children: ReactNode }) {
-  const id = useId()
-  const button = useRef<HTMLButtonElement>(null)
-  const tip = useRef<HTMLSpanElement>(null)
-  const isOpen = () => tip.current!.matches(':popover-open')
-  const show = () => {
-    const shown = tip.current!
-    if (!isOpen()) shown.showPopover()
-    const at = button.current!.getBoundingClientRect()
-    const { width, height } = shown.getBoundingClientRect()
-    const isAbove = at.bottom + height > innerHeight
-    shown.style.left = `${Math.max(TIP_MARGIN, Math.min(at.left, innerWidth - width - TIP_MARGIN))}px`
-    shown.style.top = `${isAbove ? at.top - height : at.bottom}px`
-  }
-  const hide = () => {
-    if (isOpen()) tip.current!.hidePopover()
-  }
-  return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the pointer may go from the button to the tip
-    <span className="inline-flex" onMouseEnter={show} onMouseLeave={hide}>
-      <button
-        ref={button}
-        type="button"
-        aria-describedby={id}
-        className="inline-flex min-h-6 items-center rounded-full"
-        onFocus={show}
-        onBlur={hide}
-        onClick={event => {
-          event.stopPropagation()
-          show()
-        }}
-        onKeyDown={event => {
-          if (event.key !== 'Escape' || !isOpen()) return
-          event.stopPropagation()
-          event.preventDefault()
-          hide()
-        }}
-      >
-        {children}
-      </button>
-      <span
-        ref={tip}
-        id={id}
-        role="tooltip"
-        popover="manual"
-        className="inset-auto max-w-dialog rounded-control border border-line bg-surface p-2 text-dense whitespace-normal text-text shadow-raised"
-      >
-        <VisibleText text={reason} />
-      </span>
-    </span>
-  )
-}
-
-interface PreviewProps {
-  /** Null is a tombstone, or no key. */
-  readonly value: ShownValue | null
-  /** True for the value of a record in a compacted topic, where null deletes the key. */
-  readonly isCompacted?: boolean
-}
-
-/** The beginning of a value on one line, without its badge. The place decides the width. */
-export function PayloadPreview({ value, isCompacted = false }: PreviewProps) {
-  if (value === null) return <Null isCompacted={isCompacted} />
-  if (value.bytes === 0) return <Empty />
-  const whole = value.text ?? value.base64 ?? ''
-  // A pair of surrogates may be cut in two.
-  const text = whole.slice(0, MOST_PREVIEW).replace(/[\ud800-\udbff]$/, '')
-  return (
-    <span className="font-mono text-dense">
-      <VisibleText text={text} />
-      {(value.truncated || text.length < whole.length) && <span className="text-muted">…</span>}
-    </span>
-  )
-}
-
-/** A row has room for fewer. */
-const MOST_PREVIEW = 500
-
-function Null({ isCompacted }: { readonly isCompacted: boolean }) {
-  return (
-    <span className="inline-flex items-center gap-2">
-      <em className="text-muted">null</em>
-      {isCompacted && <Badge tone="neutral">tombstone</Badge>}
-    </span>
-  )
-}
-
-function Empty() {
-  return <span className="text-muted">empty (0 bytes)</span>
 }
 
 interface PayloadProps extends PreviewProps {

@@ -82,6 +82,7 @@ export function PageLink<Id extends PageId>(props: PageLinkProps<Id>) {
     className = 'text-accent underline-offset-2 hover:underline',
     title,
     isCurrent = false,
+    onPress,
   } = props
   const router = useRouter()
   const go = useGo()
@@ -97,6 +98,7 @@ export function PageLink<Id extends PageId>(props: PageLinkProps<Id>) {
       onClick={event => {
         if (!isPlainPress(event)) return
         event.preventDefault()
+        onPress?.()
         go(props)
       }}
     >

@@ -12,13 +12,13 @@ import { PageLink } from './address.tsx'
 import { Banners } from './banners.tsx'
 import { useCapabilities } from './capabilities.ts'
 import { Navigation } from './navigation.tsx'
+import { Palette } from './palette.tsx'
 import { RefreshControl } from './refresh.tsx'
 import { type Overlay, ShellContext, useShell } from './shell.ts'
 import { useShortcuts } from './shortcuts.tsx'
 import { Toasts } from './toasts.tsx'
 
 const Help = lazyPart(async () => (await import('./help.tsx')).Help)
-const Palette = lazyPart(async () => (await import('./palette.tsx')).Palette)
 
 export function Frame() {
   const [overlay, setOverlay] = useState<Overlay | null>(null)

@@ -1,4 +1,4 @@
-// The keys of the console: one table, which the help shows. A key does nothing while somebody types, and the keys can
+// The keys of the console, which the help (help.tsx) lists. A key does nothing while somebody types, and the keys can
 // be switched off.
 
 import { useEffect } from 'react'
@@ -8,24 +8,8 @@ import { useGo } from './address.tsx'
 import { readPreference, usePreference } from './preferences.ts'
 import { useShell } from './shell.ts'
 
-export interface Shortcut {
-  readonly keys: string
-  readonly doc: string
-}
-
-const withShortcut = (Object.keys(pages) as PageId[]).filter(id => pages[id].shortcut !== null)
-
-/** Every shortcut, in the order of the help. */
-export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: 'Ctrl K', doc: 'Go to a page, a topic or a group, or do something' },
-  { keys: '?', doc: 'Show these keys' },
-  { keys: '/', doc: 'Go to the filter of the page' },
-  { keys: 'r', doc: 'Refresh now' },
-  { keys: 'j k', doc: 'Go to the next or the previous row' },
-  { keys: 'Enter', doc: 'Open the row' },
-  { keys: 'Esc', doc: 'Close' },
-  ...withShortcut.map(id => ({ keys: `g ${pages[id].shortcut}`, doc: `Go to ${pages[id].title}` })),
-]
+/** The pages that have a key. */
+export const withShortcut = (Object.keys(pages) as PageId[]).filter(id => pages[id].shortcut !== null)
 
 /** The time in ms in which the second key of a shortcut must follow. */
 const SECOND_KEY_MS = 1_500

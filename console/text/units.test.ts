@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../testing/property.ts'
-import { type Read, readDuration, readSize, showDuration, showSize } from './units.ts'
+import { type Read, readDuration, readSize } from './read-units.ts'
+import { showDuration, showSize } from './units.ts'
 
 function integerOf(read: Read): string {
   if ('error' in read) throw new Error(read.error)

@@ -64,7 +64,7 @@ export async function closeWithManners(
   for (let press = 1; press <= TABS; press++) {
     await page.keyboard.press('Tab')
     const now = await placeOfFocus(page)
-    if (now.startsWith('behind')) wrong.push(`the focus is ${now} after ${press} times Tab`)
+    if (/^(behind|covered)/.test(now)) wrong.push(`the focus is ${now} after ${press} times Tab`)
   }
   await page.keyboard.press('Escape')
   if (!(await isGone(dialog))) {
@@ -82,12 +82,20 @@ export async function closeWithManners(
   return wrong
 }
 
-/** Returns where the focus is. The browser's own bar follows the last control; then no element has the focus. */
+/**
+ * Returns where the focus is, and whether a bar of the dialog covers it. The browser's own bar follows the last
+ * control; then no element has the focus.
+ */
 export function placeOfFocus(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const at = document.activeElement
     if (at === document.body) return 'browser'
-    return at.closest('dialog[open]') ? 'inside' : 'behind: ' + at.outerHTML.slice(0, 120)
+    const place = at.outerHTML.slice(0, 120)
+    if (!at.closest('dialog[open]')) return 'behind: ' + place
+    // The bars of a dialog stay in the window, over its content.
+    const { left, top, width, height } = at.getBoundingClientRect()
+    const over = document.elementFromPoint(left + width / 2, top + height / 2)
+    return over === null || (!at.contains(over) && !over.contains(at)) ? 'covered: ' + place : 'inside'
   })()`)
 }
 

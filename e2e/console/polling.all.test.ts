@@ -12,8 +12,7 @@ import { ADMIN, startWorld } from './world.ts'
 const MINUTE_MS = 60_000
 /** A whole turn of the slowest answers, which are asked for every 30 s. */
 const WATCHED_MS = 30_000
-/** The overview, which stays open for hours, and any other page. */
-const MOST_A_MINUTE = { overview: 40, other: 60 }
+const MOST_A_MINUTE = 40
 /** The start and the end of the time may each catch a request of the turn before or after it. */
 const OF_OTHER_TURNS = 2
 /** Requests that are under way when the page is hidden may still end. */
@@ -84,8 +83,7 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
       }
       const asked = await watch()
       console.log(`${name}: ${asked.length} requests in ${WATCHED_MS / 1000} s`)
-      const aMinute = name === 'overview' ? MOST_A_MINUTE.overview : MOST_A_MINUTE.other
-      const most = (aMinute * WATCHED_MS) / MINUTE_MS + OF_OTHER_TURNS
+      const most = (MOST_A_MINUTE * WATCHED_MS) / MINUTE_MS + OF_OTHER_TURNS
       assert.ok(asked.length <= most, `${name} asks ${asked.length} times, at most ${most}:\n${asked.join('\n')}`)
       await hide(page, true)
       assert.deepEqual(await watch(), [], `${name}, hidden`)

@@ -53,7 +53,8 @@ async function look(page: Page, picture: string, isDialog = false): Promise<read
   for (const width of WIDTHS) {
     await resize(page, width)
     await sideways(width)
-    if (width === WIDTHS.at(-1) && !isDialog) note(`${width} px`, await outOfView(page))
+    if (isDialog) note(`${width} px`, await actionsOutOfView(page))
+    else if (width === WIDTHS.at(-1)) note(`${width} px`, await outOfView(page))
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       note(`${width} px, ${colorScheme}`, await violations(page, colorScheme === 'dark' ? COLOUR_RULES : undefined))
@@ -77,6 +78,15 @@ function outOfView(page: Page): Promise<readonly string[]> {
       const isSeen = top >= 0 && left >= 0 && right <= innerWidth && (each.matches('h1') ? top : bottom) <= innerHeight
       return isSeen ? [] : ['not in view: ' + each.innerText.slice(0, 60)]
     })
+  })()`)
+}
+
+/** Returns the buttons at the end of the open dialog that are not in the window without scrolling. */
+function actionsOutOfView(page: Page): Promise<readonly string[]> {
+  return page.evaluate(`(() => {
+    const buttons = [...document.querySelectorAll('dialog[open] [data-dialog-actions] > *')]
+    return buttons.flatMap(each =>
+      each.getBoundingClientRect().bottom <= innerHeight ? [] : ['not in view: ' + each.innerText.slice(0, 60)])
   })()`)
 }
 

@@ -3,7 +3,8 @@
 import { useEffect, useRef } from 'react'
 import { Problem } from '../../api/problem.ts'
 import { type Read, useRead } from '../../api/queries.ts'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
+import { Empty, Loaded, Skeleton } from '../../parts/states.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { usePreference } from '../../shell/preferences.ts'
@@ -11,11 +12,8 @@ import { TopicHead } from '../topic/topic-head.tsx'
 import { Bar } from './bar.tsx'
 import { useBrowse } from './browse.ts'
 import type { Browsed } from './browse-pages.ts'
-import { Live } from './live.tsx'
-import { Nothing } from './nothing.tsx'
 import { useOpenRecord } from './open-record.ts'
 import { PageLinks } from './page-links.tsx'
-import { RecordPanel } from './record.tsx'
 import { Rows, useRecordColumns } from './rows.tsx'
 import { type MessageSearch, MISSING, orderOf, placeOf, placeText, requestOf, startOf } from './selection.ts'
 import { StatusLine } from './status-line.tsx'
@@ -25,6 +23,10 @@ const BESIDE_RECORD = 'calc(40vw - max(0px, (100vw - var(--container-page)) / 2)
 
 /** The filters that are chosen, not typed. */
 const STEPS = ['partition', 'from', 'order', 'limit', 'decode', 'keyDecode', 'live'] as const
+
+const Nothing = lazyPart(async () => (await import('./nothing.tsx')).Nothing, <Skeleton rows={6} />)
+const Live = lazyPart(async () => (await import('./live.tsx')).Live, <Skeleton rows={12} />)
+const RecordPanel = lazyPart(async () => (await import('./record.tsx')).RecordPanel, <Skeleton rows={8} />)
 
 export function Messages() {
   const { params, search: address, set } = useHere('messages')
@@ -67,7 +69,6 @@ export function Messages() {
   const place = placeOf(search.at)
   const records = data?.messages ?? []
   const open = useOpenRecord({
-    topic,
     search,
     records: search.live || isOld ? [] : records,
     before: search.cursor === '' ? null : previous.of(search.cursor),
@@ -161,6 +162,7 @@ export function Messages() {
           undecodable={isDecodable ? null : (registry?.because ?? '')}
           listed={records.find(record => placeText(record) === search.at)}
           isCompacted={isCompacted}
+          isListed={open.isListed}
           onUp={open.up}
           onDown={open.down}
           onClose={open.close}

@@ -1,15 +1,11 @@
-// Opens and closes records, and goes from one to its neighbour: in the list, over the ends of a page, and in the log of
-// the partition if the list does not have the record.
+// Opens and closes records, and goes from one to its neighbour in the list, also over the ends of a page. A record that
+// is not in the list has its neighbours in log-neighbour.ts.
 
 import { useEffect, useState } from 'react'
 import type { ShownRecord } from '../../../src/api/messages.ts'
-import { ask } from '../../api/client.ts'
-import { asProblem } from '../../api/problem.ts'
-import { toast } from '../../shell/toasts.tsx'
-import { type MessageSearch, type Place, placeOf, placeText } from './selection.ts'
+import { type MessageSearch, placeText } from './selection.ts'
 
 interface OpenRecordOptions {
-  readonly topic: string
   readonly search: MessageSearch
   /** The records of the list; empty while it loads. */
   readonly records: readonly ShownRecord[]
@@ -23,13 +19,15 @@ interface OpenRecordOptions {
 interface OpenRecord {
   show(record: ShownRecord): void
   close(): void
+  /** False if the list does not have the open record, and so no neighbour of it. */
+  readonly isListed: boolean
   /** Opens the neighbour; null if the list ends there. */
   readonly up: (() => void) | null
   readonly down: (() => void) | null
 }
 
 export function useOpenRecord(options: OpenRecordOptions): OpenRecord {
-  const { topic, search, records, before, after, onPage, onOpen } = options
+  const { search, records, before, after, onPage, onOpen } = options
   /** Which record of the page that loads will be opened. */
   const [awaited, setAwaited] = useState<{ readonly cursor: string; readonly which: 0 | -1 } | null>(null)
   const at = records.findIndex(record => placeText(record) === search.at)
@@ -56,39 +54,18 @@ export function useOpenRecord(options: OpenRecordOptions): OpenRecord {
           onPage(cursor)
         }
   const to = (record: ShownRecord) => () => onOpen(placeText(record), false)
-  const inLog = (step: 1 | -1) => () => {
-    const place = placeOf(search.at)
-    if (place !== null) void openInLog(topic, place, step, found => onOpen(placeText(found), false))
-  }
-  // The list is in the order of the page; a log is shown oldest first.
   return {
+    isListed,
     show: record => onOpen(placeText(record), search.at === ''),
     close() {
       onOpen('', false)
       rowOf(search.at)?.focus({ preventScroll: true })
     },
-    up: isListed ? (at > 0 ? to(records[at - 1]!) : turn(before, -1)) : inLog(-1),
-    down: isListed ? (at + 1 < records.length ? to(records[at + 1]!) : turn(after, 0)) : inLog(1),
+    up: at > 0 ? to(records[at - 1]!) : turn(before, -1),
+    down: at + 1 < records.length ? to(records[at + 1]!) : turn(after, 0),
   }
 }
 
 function rowOf(at: string): HTMLElement | null {
   return document.querySelector<HTMLElement>(`tr[data-key="${CSS.escape(at)}"]`)
-}
-
-/** Finds the record before or after a place in its partition. Offsets may have gaps. */
-async function openInLog(topic: string, place: Place, step: 1 | -1, onFound: (found: Place) => void): Promise<void> {
-  const { partition } = place
-  const order = step === 1 ? 'oldest' : 'newest'
-  const end = `This is the ${step === 1 ? 'last' : 'first'} record of partition ${partition}.`
-  const offset = place.offset + step
-  if (offset < 0) return toast(end)
-  try {
-    const query = { partition, order, offset, limit: 1, previewBytes: 0 }
-    const { messages } = await ask('browse messages', { params: { topic }, query })
-    if (messages[0] === undefined) toast(end)
-    else onFound(messages[0])
-  } catch (error) {
-    toast(`The neighbour could not be read. ${asProblem(error).detail}`)
-  }
 }

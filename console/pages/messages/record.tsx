@@ -14,6 +14,7 @@ import { Time } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { count } from '../../text/format.ts'
 import { Compare } from './compare.tsx'
+import { openInLog } from './log-neighbour.ts'
 import { RecordActions } from './record-actions.tsx'
 import { Details, Headers, Part } from './record-parts.tsx'
 import { decodingOf, type MessageSearch, type Place, placeOf, placeText } from './selection.ts'
@@ -27,6 +28,8 @@ interface RecordPanelProps {
   /** The record as the list has it, shown until the whole one is there. */
   readonly listed: ShownRecord | undefined
   readonly isCompacted: boolean
+  /** True if the list has the open record. Otherwise its neighbours are those in its log. */
+  readonly isListed: boolean
   /** Opens the neighbour in the list; null at an end of the list. */
   readonly onUp: (() => void) | null
   readonly onDown: (() => void) | null
@@ -45,7 +48,11 @@ const TAB_LABELS: Readonly<Record<RecordTab, string>> = {
 }
 
 export function RecordPanel(props: RecordPanelProps) {
-  const { topic, search, place, undecodable, listed, isCompacted, onUp, onDown, onClose, onChange } = props
+  const { topic, search, place, undecodable, listed, isCompacted, isListed, onClose, onChange } = props
+  const inLog = (step: 1 | -1) => () => void openInLog(topic, place, step, found => onChange({ at: placeText(found) }))
+  // The list is in the order of the page; a log is shown oldest first.
+  const onUp = isListed ? props.onUp : inLog(-1)
+  const onDown = isListed ? props.onDown : inLog(1)
   const heading = useRef<HTMLHeadingElement>(null)
   const read = useRead(
     'show message',

@@ -4,7 +4,7 @@ import { memo, type ReactNode, useMemo, useRef, useSyncExternalStore } from 'rea
 import type { ShownRecord, ShownValue } from '../../../src/api/messages.ts'
 import { Bytes } from '../../parts/amount.tsx'
 import { type Column, ColumnChoice, DataTable } from '../../parts/data-table.tsx'
-import { DecodeBadge, PayloadPreview } from '../../parts/payload.tsx'
+import { DecodeBadge, PayloadPreview } from '../../parts/payload-preview.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
 import { hrefOf, isPlainPress } from '../../shell/address.tsx'
 import { nowMs } from '../../shell/clock.ts'
@@ -148,7 +148,7 @@ const KeyCell = memo(function KeyCell({ value }: { readonly value: ShownValue | 
       <span className="max-w-32 shrink-0 truncate">
         <PayloadPreview value={value} />
       </span>
-      {value !== null && <DecodeBadge {...value} />}
+      {value !== null && <DecodeBadge {...value} isBrief />}
     </span>
   )
 })
@@ -164,7 +164,7 @@ const ValueCell = memo(function ValueCell({ value, isCompacted }: ValueCellProps
       <span className="line-clamp-1 break-all">
         <PayloadPreview value={value} isCompacted={isCompacted} />
       </span>
-      {value !== null && <DecodeBadge {...value} />}
+      {value !== null && <DecodeBadge {...value} isBrief />}
     </span>
   )
 })

@@ -3,12 +3,14 @@
 import { useState } from 'react'
 import type { Capability } from '../../../src/api/capabilities.ts'
 import { SelectField, TextField } from '../../parts/field.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { TimeField, useZone } from '../../parts/time.tsx'
 import { nowMs } from '../../shell/clock.ts'
 import { instant, readInstant } from '../../text/zone.ts'
 import { useDraft } from './draft.ts'
-import { GroupStart } from './group-start.tsx'
 import { type MessageSearch, type Missing, type ReadingOrder, startOf } from './selection.ts'
+
+const GroupStart = lazyPart(async () => (await import('./group-start.tsx')).GroupStart)
 
 /** The state that the filters show and change. */
 export interface FilterProps {

@@ -1,15 +1,15 @@
 // The list of things that need attention, each with the way to its page; or that all is quiet, and since when.
 
 import { ChevronRight, CircleAlert, CircleCheck, TriangleAlert } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { type Read, tryAgain } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { Skeleton } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
-import { PageLink } from '../../shell/address.tsx'
+import { hrefOf, isPlainPress, PageLink, useHere } from '../../shell/address.tsx'
 import { counted } from '../../text/format.ts'
-import type { Attention } from './attention.ts'
+import type { Attention, OverviewChart } from './attention.ts'
 
 const MOST_SHOWN = 6
 
@@ -17,9 +17,10 @@ interface AttentionListProps {
   readonly found: readonly Attention[]
   /** The answers that the list rests on, each with its name in a sentence. */
   readonly checked: Readonly<Record<string, Read<unknown>>>
+  readonly onChart: (chart: OverviewChart) => void
 }
 
-export function AttentionList({ found, checked }: AttentionListProps) {
+export function AttentionList({ found, checked, onChart }: AttentionListProps) {
   const [isWhole, setWhole] = useState(false)
   const reads = Object.entries(checked)
   const failed = reads.filter(([, { problem }]) => problem !== null)
@@ -51,10 +52,7 @@ export function AttentionList({ found, checked }: AttentionListProps) {
           const Icon = tone === 'danger' ? CircleAlert : TriangleAlert
           return (
             <li key={id} data-attention={id} className="border-t border-line">
-              <PageLink
-                {...target}
-                className="flex min-h-10 items-center gap-3 px-4 py-2 text-text hover:bg-raised max-sm:min-h-11"
-              >
+              <Line target={target} onChart={onChart}>
                 <Icon size={18} aria-hidden className={`shrink-0 ${tone === 'danger' ? 'text-danger' : 'text-warn'}`} />
                 <span className="min-w-0 grow">
                   {before}
@@ -65,8 +63,8 @@ export function AttentionList({ found, checked }: AttentionListProps) {
                   )}
                   {after}
                 </span>
-                <ChevronRight size={16} aria-hidden className="shrink-0 text-muted" />
-              </PageLink>
+                {target !== null && <ChevronRight size={16} aria-hidden className="shrink-0 text-muted" />}
+              </Line>
             </li>
           )
         })}
@@ -89,5 +87,37 @@ export function AttentionList({ found, checked }: AttentionListProps) {
         )}
       </div>
     </section>
+  )
+}
+
+interface LineProps extends Pick<Attention, 'target'>, Pick<AttentionListProps, 'onChart'> {
+  readonly children: ReactNode
+}
+
+/** A line is a link if something shows more. A chart is on this page, which must not jump to its top. */
+function Line({ target, onChart, children }: LineProps) {
+  const { search } = useHere('overview')
+  const line = 'flex min-h-10 items-center gap-3 px-4 py-2 text-text max-sm:min-h-11'
+  const link = `${line} hover:bg-raised`
+  if (target === null) return <div className={line}>{children}</div>
+  if (!('chart' in target))
+    return (
+      <PageLink {...target} className={link}>
+        {children}
+      </PageLink>
+    )
+  const { chart } = target
+  return (
+    <a
+      href={hrefOf({ page: 'overview', search: { ...search, chart } })}
+      className={link}
+      onClick={event => {
+        if (!isPlainPress(event)) return
+        event.preventDefault()
+        onChart(chart)
+      }}
+    >
+      {children}
+    </a>
   )
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Facts, needsAttention } from './attention.ts'
+import { type Attention, type Facts, needsAttention } from './attention.ts'
 
 const QUIET: Facts = {
   health: {
@@ -17,7 +17,7 @@ const QUIET: Facts = {
   backpressured: 0,
   failures: 0,
   lossyRecords: 0,
-  within: 'in the last 15 min',
+  range: '15m',
   hasShippedPassword: false,
 }
 
@@ -139,7 +139,16 @@ test('leaderless partitions, failures, lossy records and backpressure are counte
   ])
   assert.deepEqual(sentences({ failures: 3, lossyRecords: 1, backpressured: 2 }), [
     '1 record was lost or damaged in the last 15 min.',
-    '3 failures in the last 15 min: requests that the broker could not serve, or refused sign-ins.',
+    '3 failures in the last 15 min: requests that the broker could not serve, and refused sign-ins or connections.',
     '2 connections are held back: the client does not read its answers.',
   ])
+})
+
+test('the line of the failures leads to their chart, or nowhere without a history', () => {
+  const lineOf = (facts: Partial<Facts>) => {
+    const [{ before, target }] = needsAttention({ ...QUIET, failures: 2, ...facts }) as [Attention]
+    return [before.split(':')[0], target]
+  }
+  assert.deepEqual(lineOf({ range: '1h' }), ['2 failures in the last 1 h', { chart: 'failures' }])
+  assert.deepEqual(lineOf({ range: null }), ['2 failures since the start of the broker', null])
 })

@@ -6,12 +6,15 @@ import type { brokerListShape } from '../../../src/api/brokers.ts'
 import type { GroupList, SilentBroker } from '../../../src/api/groups.ts'
 import type { HealthInFull } from '../../../src/api/health.ts'
 import type { consumerLagsShape } from '../../../src/api/metrics.ts'
-import type { PageId } from '../../../src/api/pages.ts'
+import type { OVERVIEW_CHARTS, PageId } from '../../../src/api/pages.ts'
 import type { storageShape } from '../../../src/api/storage.ts'
 import type { Target } from '../../shell/address.tsx'
 import { count, counted } from '../../text/format.ts'
+import { RANGE_ROWS, type Range } from './course.ts'
 
 export type ConsumerLag = z.output<typeof consumerLagsShape>['groups'][number]
+
+export type OverviewChart = (typeof OVERVIEW_CHARTS)[number]
 
 export interface Attention {
   readonly id: string
@@ -20,7 +23,8 @@ export interface Attention {
   readonly before: string
   readonly name: string | null
   readonly after: string
-  readonly target: Target<PageId>
+  /** The page that shows more, or the chart of the overview; null if nothing does. */
+  readonly target: Target<PageId> | { readonly chart: OverviewChart } | null
 }
 
 /** The newest answers; undefined before the first. */
@@ -38,8 +42,8 @@ export interface Facts {
   readonly backpressured: number
   readonly failures: number
   readonly lossyRecords: number
-  /** The time of the failures and lossy records: `in the last 15 min`. */
-  readonly within: string
+  /** The range of the failures and lossy records; null if they count since the start, because there is no history. */
+  readonly range: Range | null
   readonly hasShippedPassword: boolean
 }
 
@@ -119,15 +123,18 @@ const store: Part = ({ store: state }) => {
   return [{ id: 'breaker', tone: 'danger', before: text, name: null, after: '', target: { page: 'storage' } }]
 }
 
-const losses: Part = ({ failures, lossyRecords, within }) => {
+const losses: Part = ({ failures, lossyRecords, range }) => {
   const found: Attention[] = []
+  const within = range === null ? 'since the start of the broker' : `in the last ${RANGE_ROWS[range].label}`
   if (lossyRecords > 0) {
     const text = `${counted(lossyRecords, 'record')} ${lossyRecords === 1 ? 'was' : 'were'} lost or damaged ${within}.`
     found.push({ id: 'lossy', tone: 'danger', before: text, name: null, after: '', target: { page: 'storage' } })
   }
   if (failures > 0) {
-    const text = `${counted(failures, 'failure')} ${within}: requests that the broker could not serve, or refused sign-ins.`
-    found.push({ id: 'failures', tone: 'warn', before: text, name: null, after: '', target: { page: 'brokers' } })
+    const text = `${counted(failures, 'failure')} ${within}: requests that the broker could not serve, and refused sign-ins or connections.`
+    // The broker has one counter of all failures. The history alone tells more: when they were.
+    const target = range === null ? null : ({ chart: 'failures' } as const)
+    found.push({ id: 'failures', tone: 'warn', before: text, name: null, after: '', target })
   }
   return found
 }

@@ -1,13 +1,14 @@
 // The three charts of the overview, which share their cursor. A phone shows one of them at a time.
 
+import { useEffect, useRef } from 'react'
 import { OVERVIEW_CHARTS } from '../../../src/api/pages.ts'
 import { Chart, type ChartProps } from '../../parts/chart.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { duration, rate, UNKNOWN } from '../../text/format.ts'
+import type { OverviewChart } from './attention.ts'
 import type { Course, Sample } from './course.ts'
 
-type ChartId = (typeof OVERVIEW_CHARTS)[number]
 type ValueOf = (sample: Sample) => number | null
 
 interface ChartRow extends Pick<ChartProps, 'title' | 'format' | 'tick'> {
@@ -18,7 +19,7 @@ interface ChartRow extends Pick<ChartProps, 'title' | 'format' | 'tick'> {
 
 const perSecond = (unit: string) => (value: number | null) => (value === null ? UNKNOWN : `${rate(value)} ${unit}`)
 
-const CHARTS: Readonly<Record<ChartId, ChartRow>> = {
+const CHARTS: Readonly<Record<OverviewChart, ChartRow>> = {
   throughput: {
     word: 'Throughput',
     title: 'Throughput, records per second',
@@ -52,8 +53,22 @@ const CHARTS: Readonly<Record<ChartId, ChartRow>> = {
   },
 }
 
-export function OverviewCharts({ course }: { readonly course: Course }) {
+export interface OverviewChartsProps {
+  readonly course: Course
+  /** The chart that gets the focus once it is there; null leaves the focus where it is. */
+  readonly wanted: OverviewChart | null
+  readonly onShown: () => void
+}
+
+export function OverviewCharts({ course, wanted, onShown }: OverviewChartsProps) {
   const { search, set } = useHere('overview')
+  const charts = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    // On a phone the chart is there only when the address has it.
+    if (wanted === null || search.chart !== wanted) return
+    charts.current?.querySelector<HTMLElement>(`[data-shows=${wanted}]`)?.focus()
+    onShown()
+  }, [wanted, search.chart, onShown])
   return (
     <>
       <div className="mb-3 sm:hidden">
@@ -64,13 +79,15 @@ export function OverviewCharts({ course }: { readonly course: Course }) {
           onChange={chart => set({ chart })}
         />
       </div>
-      <div className="grid grid-cols-1 gap-3 lg:grid-cols-2 xl:grid-cols-3">
+      <div ref={charts} className="grid grid-cols-1 gap-3 lg:grid-cols-2 xl:grid-cols-3">
         {OVERVIEW_CHARTS.map(id => {
           const { title, format, tick, series } = CHARTS[id]
           return (
             <div
               key={id}
-              className={`min-w-0 ${id === search.chart ? '' : 'max-sm:hidden'} ${id === 'throughput' ? 'lg:max-xl:col-span-2' : ''}`}
+              data-shows={id}
+              tabIndex={-1}
+              className={`min-w-0 rounded-card ${id === search.chart ? '' : 'max-sm:hidden'} ${id === 'throughput' ? 'lg:max-xl:col-span-2' : ''}`}
             >
               <Chart
                 title={title}

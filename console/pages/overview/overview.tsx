@@ -4,22 +4,32 @@
 import { Plus } from 'lucide-react'
 import { useEffect, useState } from 'react'
 import { Allowed, buttonClass } from '../../parts/button.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { PageHead, Section } from '../../parts/page.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Loaded, Skeleton } from '../../parts/states.tsx'
 import { useZone } from '../../parts/time.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
+import type { OverviewChart } from './attention.ts'
 import { AttentionList } from './attention-list.tsx'
-import { type Course, type History, RANGE_ROWS, type Range, shortHistory } from './course.ts'
-import { FirstMinute } from './first-minute.tsx'
-import { OverviewCharts } from './overview-charts.tsx'
+import { type History, RANGE_ROWS, type Range, shortHistory } from './course.ts'
+import { OverviewCharts, type OverviewChartsProps } from './overview-charts.tsx'
 import { OverviewStats } from './overview-stats.tsx'
 import { type OverviewReads, useHealth, useOverview, useTopTopics } from './reads.ts'
 import { StatusLine } from './status-line.tsx'
 import { Tops } from './tops.tsx'
 
 type TopTopics = ReturnType<typeof useTopTopics>
+
+/** The height of the first minute, and of the page before it is known whether the broker is empty. */
+const FIRST_ROWS = 12
+
+/** Few visits see an empty broker. */
+const FirstMinute = lazyPart(
+  async () => (await import('./first-minute.tsx')).FirstMinute,
+  <Skeleton rows={FIRST_ROWS} />,
+)
 
 export function Overview() {
   // The first minute stays while it makes the first topic, until its user leaves it.
@@ -63,7 +73,7 @@ export function Overview() {
           }}
         />
       ) : topics.read.isFirst ? (
-        <Skeleton rows={12} />
+        <Skeleton rows={FIRST_ROWS} />
       ) : (
         <Whole topics={topics} health={health} />
       )}
@@ -74,6 +84,8 @@ export function Overview() {
 function Whole({ topics, health }: { readonly topics: TopTopics; readonly health: ReturnType<typeof useHealth> }) {
   const { search, set } = useHere('overview')
   const { range } = search
+  /** The chart that a line of the attention list leads to, until it has the focus. */
+  const [wanted, setWanted] = useState<OverviewChart | null>(null)
   const reads = useOverview(range, health)
   const { history, course, groups, snapshot, found, checked } = reads
   const { label } = RANGE_ROWS[range]
@@ -81,7 +93,14 @@ function Whole({ topics, health }: { readonly topics: TopTopics; readonly health
   if (Object.values(checked).some(({ isFirst }) => isFirst)) return <Skeleton rows={20} />
   return (
     <>
-      <AttentionList found={found} checked={checked} />
+      <AttentionList
+        found={found}
+        checked={checked}
+        onChart={chart => {
+          setWanted(chart)
+          set({ chart })
+        }}
+      />
       <Loaded read={history} of="The history" rows={14}>
         {data => (
           <>
@@ -104,7 +123,13 @@ function Whole({ topics, health }: { readonly topics: TopTopics; readonly health
                 />
               }
             >
-              <Charts history={data} course={course!} brokers={reads.brokers} />
+              <Charts
+                history={data}
+                course={course!}
+                brokers={reads.brokers}
+                wanted={wanted}
+                onShown={() => setWanted(null)}
+              />
             </Section>
           </>
         )}
@@ -114,15 +139,15 @@ function Whole({ topics, health }: { readonly topics: TopTopics; readonly health
   )
 }
 
-interface ChartsProps {
+interface ChartsProps extends OverviewChartsProps {
   readonly history: History
-  readonly course: Course
   readonly brokers: OverviewReads['brokers']
 }
 
 /** The charts, with a sentence wherever they show less than the range. */
-function Charts({ history, course, brokers }: ChartsProps) {
+function Charts({ history, brokers, ...charts }: ChartsProps) {
   const zone = useZone()
+  const { course } = charts
   const uptimeMs = brokers.data?.brokers.find(({ isSelf }) => isSelf)?.uptimeMs
   const startedAtMs = uptimeMs === undefined || uptimeMs === null ? null : brokers.atMs - uptimeMs
   const short = shortHistory(course, history, startedAtMs, zone)
@@ -142,7 +167,7 @@ function Charts({ history, course, brokers }: ChartsProps) {
   return (
     <>
       {short !== null && <p className="mb-2 text-muted">{short}</p>}
-      <OverviewCharts course={course} />
+      <OverviewCharts {...charts} />
     </>
   )
 }

@@ -9,7 +9,7 @@ import { useCapabilities } from '../../shell/capabilities.ts'
 import { useConnection } from '../../shell/connection.ts'
 import { useSession } from '../../shell/session.tsx'
 import { GROWING_SAMPLES, needsAttention } from './attention.ts'
-import { courseOf, historyQuery, RANGE_ROWS, type Range } from './course.ts'
+import { courseOf, historyQuery, type Range } from './course.ts'
 
 const STEP_MS = 15_000
 const SLOW_MS = 30_000
@@ -89,7 +89,7 @@ export function useOverview(range: Range, health: ReturnType<typeof useHealth>) 
     backpressured: latest?.backpressureConnections ?? counters?.backpressureConnections ?? 0,
     failures: isHistoryOff ? (counters?.brokerFailures ?? 0) : (course?.failures ?? 0),
     lossyRecords: isHistoryOff ? (counters?.lossyRecords ?? 0) : (course?.lossyRecords ?? 0),
-    within: isHistoryOff ? 'since the start of the broker' : `in the last ${RANGE_ROWS[range].label}`,
+    range: isHistoryOff ? null : range,
     hasShippedPassword: status?.passwordChangeRequired === true,
   })
   const checked: Readonly<Record<string, Read<unknown>>> = {

@@ -62,7 +62,12 @@ const GROUP_COLUMNS: readonly Column<ListedGroup>[] = [
       </PageLink>
     ),
   },
-  { id: 'state', head: 'State', isOnPhone: false, cell: ({ state }) => state },
+  {
+    id: 'state',
+    head: 'State',
+    isOnPhone: false,
+    cell: ({ state }) => <span className="whitespace-nowrap">{state}</span>,
+  },
   {
     id: 'members',
     head: 'Members',

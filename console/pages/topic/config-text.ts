@@ -3,7 +3,8 @@
 
 import type { ShownConfig } from '../../../src/api/topics.ts'
 import { count } from '../../text/format.ts'
-import { type Read, readDuration, readSize, showDuration, showSize } from '../../text/units.ts'
+import { type Read, readDuration, readSize } from '../../text/read-units.ts'
+import { showDuration, showSize } from '../../text/units.ts'
 
 type Named = Pick<ShownConfig, 'name' | 'unit'>
 

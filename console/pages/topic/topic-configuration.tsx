@@ -7,6 +7,7 @@ import { useRead } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
 import { SwitchField } from '../../parts/field.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { useSettled } from '../../parts/settled.ts'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { useHere } from '../../shell/address.tsx'
@@ -15,7 +16,6 @@ import { type Change, changeOf, type Edits, NO_EDITS, withEdit } from './config-
 import { groupConfigs } from './config-groups.ts'
 import { ConfigRow } from './config-row.tsx'
 import { refusalsOf } from './refusals.ts'
-import { SaveConfigs } from './save-configs.tsx'
 
 const CHECK_REST_MS = 200
 
@@ -27,6 +27,8 @@ interface TopicConfigurationProps {
   readonly edits: Edits
   readonly onEdits: (edits: Edits) => void
 }
+
+const SaveConfigs = lazyPart(async () => (await import('./save-configs.tsx')).SaveConfigs)
 
 export function TopicConfiguration({ topic, edits, onEdits }: TopicConfigurationProps) {
   const { search, set } = useHere('topic')

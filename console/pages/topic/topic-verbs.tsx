@@ -5,10 +5,10 @@ import { useState } from 'react'
 import type { TopicDescription } from '../../../src/api/topics.ts'
 import { Action } from '../../parts/button.tsx'
 import { lazyPart } from '../../parts/lazy-part.tsx'
+import { Produce } from '../../parts/produce.tsx'
 import { useGo, useHere } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
 
-const Produce = lazyPart(async () => (await import('../../parts/produce.tsx')).Produce)
 const AddPartitions = lazyPart(async () => (await import('./add-partitions.tsx')).AddPartitions)
 const DeleteRecords = lazyPart(async () => (await import('./delete-records.tsx')).DeleteRecords)
 const DeleteTopic = lazyPart(async () => (await import('./delete-topic.tsx')).DeleteTopic)

@@ -19,7 +19,7 @@ import { groupConfigs } from '../topic/config-groups.ts'
 import { writeConfig } from '../topic/config-text.ts'
 import { refusalsOf } from '../topic/refusals.ts'
 import { ConfigField } from './config-field.tsx'
-import { type Draft, requestOf, unitOf } from './new-topic.ts'
+import { type Draft, isOffered, requestOf, unitOf } from './new-topic.ts'
 
 interface CreateTopicProps {
   /** The topic whose partitions and configs the new one takes over; '' for none. */
@@ -132,6 +132,8 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
   }
 
   const shownAbove: readonly string[] = tier?.state === 'on' ? [...USUAL, ...TIERED] : USUAL
+  const others = inherits?.configs.filter(({ name }) => !shownAbove.includes(name)) ?? []
+  const offered = others.filter(config => isOffered(config, draft))
   return (
     <form
       onSubmit={event => {
@@ -184,14 +186,22 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
             Type a name that the broker takes: the values that a topic inherits depend on it.
           </p>
         ) : (
-          groupConfigs(inherits.configs.filter(({ name }) => !shownAbove.includes(name))).map(({ title, configs }) => (
-            <fieldset key={title} className="mt-4">
-              <legend className="text-muted">{title}</legend>
-              <div className="grid gap-x-6 sm:grid-cols-2">
-                {configs.map(({ name, documentation }) => configField(name, name, documentation))}
-              </div>
-            </fieldset>
-          ))
+          <>
+            {groupConfigs(offered).map(({ title, configs }) => (
+              <fieldset key={title} className="mt-4">
+                <legend className="text-muted">{title}</legend>
+                <div className="grid gap-x-6 sm:grid-cols-2">
+                  {configs.map(({ name, documentation }) => configField(name, name, documentation))}
+                </div>
+              </fieldset>
+            ))}
+            {offered.length < others.length && (
+              <p className="mt-2 text-muted">
+                {counted(others.length - offered.length, 'other config takes', 'other configs take')} only one value
+                here. The page of the topic shows them under Configuration.
+              </p>
+            )}
+          </>
         )}
       </details>
       <details className="my-3 border-t border-line pt-3">

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { requestOf, unitOf } from './new-topic.ts'
+import { isOffered, requestOf, unitOf } from './new-topic.ts'
 
 test('texts become a request with exact values, and empty fields are left out', () => {
   const configs = { 'retention.ms': '7 d', 'retention.bytes': '', 'segment.ms': '9223372036854775807' }
@@ -25,4 +25,20 @@ test('the unit is the end of the name', () => {
   assert.equal(unitOf('retention.ms'), 'ms')
   assert.equal(unitOf('max.message.bytes'), 'bytes')
   assert.equal(unitOf('cleanup.policy'), null)
+})
+
+test('a config with one choice is not offered, unless the draft has another value', () => {
+  const offers = (choices: string[] | null, text?: string) =>
+    isOffered(
+      { name: 'preallocate', choices },
+      { name: 'a', partitions: '', configs: text === undefined ? {} : { preallocate: text } },
+    )
+  assert.deepEqual(
+    [null, [], ['a', 'b'], ['a']].map(choices => offers(choices)),
+    [true, true, true, false],
+  )
+  assert.deepEqual(
+    ['', 'false', 'true'].map(text => offers(['false'], text)),
+    [false, false, true],
+  )
 })

@@ -1,6 +1,6 @@
 // The request of the form Create topic, from the texts of its fields.
 
-import type { NewTopic } from '../../../src/api/topics.ts'
+import type { NewTopic, ShownConfig } from '../../../src/api/topics.ts'
 import { readConfig } from '../topic/config-text.ts'
 
 export interface Draft {
@@ -22,6 +22,15 @@ const UNIT = /\.(?<unit>ms|bytes)$/
 /** Returns the unit in which the broker counts the config: Kafka's names end in it. */
 export function unitOf(config: string): 'ms' | 'bytes' | null {
   return (UNIT.exec(config)?.groups?.unit as 'ms' | 'bytes' | undefined) ?? null
+}
+
+/**
+ * Returns whether a form offers the config: a config with one choice leaves nothing to choose. A draft like another
+ * topic may have a value that the broker no longer takes; its field must be there to change it.
+ */
+export function isOffered({ name, choices }: Pick<ShownConfig, 'name' | 'choices'>, { configs }: Draft): boolean {
+  const text = configs[name] ?? ''
+  return choices?.length !== 1 || (text !== '' && text !== choices[0])
 }
 
 export function requestOf({ name, partitions, configs }: Draft): Request {

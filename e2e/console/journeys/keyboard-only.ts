@@ -6,11 +6,13 @@ import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
 import { type PageId, pages, type Page as Row } from '../../../src/api/pages.ts'
 import { eventually } from '../../../testing/eventually.ts'
-import { visit } from '../browser.ts'
+import { resize, visit } from '../browser.ts'
 import { NAMES, seed } from '../seeded.ts'
 import { settle } from '../tour.ts'
 import { ADMIN, startWorld } from '../world.ts'
 import type { Journey } from './journey.ts'
+
+const PHONE_WIDTH = 360
 
 /** The most presses of Tab on one page: a longer way is no way for people. */
 const MOST_TABS = 250
@@ -151,14 +153,28 @@ export const keyboardOnly: Journey = {
       ['setup'],
     )
 
-    // The palette finds a topic by a part of its name.
+    // The palette finds a topic by a part of its name. It takes the keys that follow at once, also in a new visit.
+    await page.reload()
+    await settle(page)
     await press('Control+k')
-    await page.getByRole('combobox').waitFor()
     await page.keyboard.type('click')
+    assert.equal(await page.getByRole('combobox').inputValue(), 'click')
     await page.getByRole('option', { name: NAMES.wide }).waitFor()
     await press('Enter')
     await arrive('topic')
     assert.equal(new URL(page.url()).pathname, `/topics/${NAMES.wide}`)
+
+    // On a phone the navigation is a dialog, which closes when a page is chosen.
+    const desk = page.viewportSize()!
+    await resize(page, PHONE_WIDTH)
+    await tabTo(page, 'Menu')
+    await press('Enter')
+    await page.getByRole('dialog', { name: 'Menu' }).waitFor()
+    await tabTo(page, pages.groups.label)
+    await press('Enter')
+    await arrive('groups')
+    assert.equal(await isDialogOpen(page), false)
+    await page.setViewportSize(desk)
 
     // The keys are all in the help.
     await press('?')

@@ -41,6 +41,7 @@ export const produceAgain: Journey = {
       await page.goto(`/topics/orders/messages?at=1-${offset}`)
       await page.getByRole('button', { name: 'Produce again' }).click()
       const dialog = page.getByRole('dialog', { name: 'Produce again to orders' })
+      await dialog.waitFor()
       assert.equal(await dialog.getByRole('checkbox', { name: /^Send header/ }).count(), original.headers!.length)
       const dropped = dialog.getByRole('checkbox', { name: 'Send header 2, drop me' })
       if (original === TEXT) await dropped.uncheck()

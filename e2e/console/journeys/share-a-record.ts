@@ -10,6 +10,9 @@ import type { Journey } from './journey.ts'
 
 const COPYING = { permissions: ['clipboard-read', 'clipboard-write'] }
 
+/** In px: a mark without its word. */
+const WIDEST_MARK = 32
+
 const copied = (page: Page) => page.evaluate<string>('navigator.clipboard.readText()')
 
 async function rowsOf(page: Page): Promise<string> {
@@ -40,6 +43,14 @@ export const shareARecord: Journey = {
     await page.getByLabel('Page size').selectOption('25')
     await page.getByLabel('Search').fill('"order":2')
     await page.getByText('11 records').waitFor()
+    // Key and value were decoded. Each says so by a mark, so that the text has the room.
+    const marks = await page.locator('tr[data-key="1-27"] [data-status=decoded]').all()
+    assert.equal(marks.length, 2)
+    for (const mark of marks) {
+      assert.match(await mark.innerText(), /✓\s*decoded/)
+      const { width } = (await mark.boundingBox())!
+      assert.ok(width < WIDEST_MARK, `${width} px`)
+    }
     await page.getByRole('row', { name: /"order":27,/ }).click()
     const record = page.locator('[data-record="1-27"]')
     await record.getByRole('link', { name: /^Headers/ }).click()
