@@ -2,7 +2,7 @@
 // root, because there it adopts its style sheets: in the document it would add a style element, and the security policy
 // of the broker (style-src 'self') refuses that. The colours are the tokens of base.css. The Tab key leaves it.
 
-import { history, historyKeymap, standardKeymap } from '@codemirror/commands'
+import { history, historyKeymap } from '@codemirror/commands'
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search'
 import { EditorState, type Extension, RangeSetBuilder, StateField, type Text, Transaction } from '@codemirror/state'
 import {
@@ -22,6 +22,7 @@ import { BLOCK, denseParts } from '../text/dense.ts'
 import { count } from '../text/format.ts'
 import { highlight, type TokenKind } from '../text/highlight.ts'
 import { EACH_MARK, mark } from '../text/visible.ts'
+import { EDITOR_KEYS } from './editor-keys.ts'
 
 export interface LargeTextProps {
   readonly text: string
@@ -222,7 +223,7 @@ const COMMON: readonly Extension[] = [
   TYPING,
   highlightSelectionMatches(),
   search({ top: true }),
-  keymap.of([...standardKeymap, ...historyKeymap, ...searchKeymap]),
+  keymap.of([...EDITOR_KEYS, ...historyKeymap, ...searchKeymap]),
   LOOK,
 ]
 
