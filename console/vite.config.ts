@@ -29,6 +29,8 @@ const FILES = {
   configs: /\/(pages\/topic\/(config-input|config-text|config-groups|refusals)|text\/read-units)\.tsx?$/,
   'topic-dialogs': /\/pages\/topic\/(add|delete|lost|save|config-effects)[a-z-]*\.tsx?$/,
   brokers: /\/pages\/brokers?\//,
+  groups: /\/pages\/groups?\/[a-z-]+\.tsx?$/,
+  topics: /\/pages\/topics\//,
   entrance: /\/pages\/(sign-in|setup|password)\//,
 }
 
