@@ -1,5 +1,5 @@
-// The keys of the text editor on every system. The library has such a list too (standardKeymap), but its Enter, Backspace
-// and Delete know how a language indents, and would load a parser: a tenth of the editor.
+// The keys of the text editor on every system. The library has such a list too (standardKeymap), but its Enter,
+// Backspace and Delete know how a language indents, and would load a parser: a tenth of the editor.
 
 import {
   cursorCharLeft,

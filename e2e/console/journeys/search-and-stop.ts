@@ -54,7 +54,9 @@ export const searchAndStop: Journey = {
       .waitFor({ timeout: 3 * LONGEST_PAGE_MS })
     assert.equal(await page.getByRole('button', { name: 'Stop' }).count(), 0)
     assert.equal(await page.locator('tr[data-key]').count(), 1)
-    assert.equal(await scanned(), IN_BATCH * BATCHES + 1 - stopped)
+    const [rest, then] = [IN_BATCH * BATCHES + 1 - stopped, await scanned()]
+    // If the time of a page ends inside a batch, the next page looks at records of this batch again.
+    assert.ok(then >= rest && then <= rest + IN_BATCH, `${then} records scanned, and ${rest} were left`)
     assertQuiet()
   },
 }
