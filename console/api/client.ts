@@ -24,6 +24,8 @@ const LONG: ReadonlySet<string> = new Set<Operation>([
  * and the code of the next page need one also while no read is answered.
  */
 const MOST_READS = 5
+/** How often a read that waits for its turn looks, in ms. */
+const TURN_MS = 10
 const SESSION_PATH = operations['describe session'].path
 
 const BUSY_ATTEMPTS = 4
@@ -119,42 +121,33 @@ export async function send(
 async function sendOnce(address: string, init: RequestInit, patienceMs: number, signal?: AbortSignal) {
   const late = AbortSignal.timeout(patienceMs)
   const either = signal === undefined ? late : AbortSignal.any([signal, late])
-  let endTurn = () => {}
+  const isRead = init.method === 'GET' && address !== SESSION_PATH
+  while (isRead && readsUnderWay >= MOST_READS && !either.aborted) await pause(TURN_MS)
+  if (isRead) readsUnderWay++
   try {
-    if (init.method === 'GET' && address !== SESSION_PATH) endTurn = await turn(either)
-    const answer = await fetch(address, { ...init, signal: either })
+    const cache = unanswered.has(address) ? 'no-store' : 'default'
+    const answer = await fetch(address, { ...init, signal: either, cache })
+    unanswered.delete(address)
     if (answer.ok) watch?.answered(null)
     return answer
   } catch {
+    if (either.aborted) unanswered.add(address)
     signal?.throwIfAborted()
     const problem = ownProblem(late.aborted ? 'NO_ANSWER' : 'UNREACHABLE')
     watch?.answered(problem)
     throw problem
   } finally {
-    endTurn()
+    if (isRead) readsUnderWay--
   }
 }
+
+/**
+ * The addresses whose last answer did not come. The browser itself may still wait for it, because it asks for the
+ * first read of a page (src/api/first-reads.ts). Its cache lets another request for the same address wait too.
+ */
+const unanswered = new Set<string>()
 
 let readsUnderWay = 0
-const waitingReads = new Set<() => void>()
-
-/** Resolves when a read may begin, with the function that ends its turn. Throws what the signal aborts with. */
-async function turn(signal: AbortSignal): Promise<() => void> {
-  while (readsUnderWay === MOST_READS && !signal.aborted) {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    waitingReads.add(resolve)
-    signal.addEventListener('abort', () => resolve(), { once: true })
-    await promise
-    waitingReads.delete(resolve)
-  }
-  signal.throwIfAborted()
-  readsUnderWay++
-  return () => {
-    readsUnderWay--
-    // The first of them may have been aborted at this moment, so that all look.
-    for (const look of waitingReads) look()
-  }
-}
 
 /** Resolves after a time in ms. Throws what the signal aborts with. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
