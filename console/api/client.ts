@@ -76,7 +76,7 @@ export async function ask<Name extends keyof Contract>(
     if (body === undefined) delete init.headers
   }
   const answer = await send(address, init, patienceMs, signal)
-  if (answer.status === 204) return undefined as Answer<Name>
+  if (answer.status === 204 && operations[name].answer === null) return undefined as Answer<Name>
   let found: unknown
   try {
     found = await answer.json()
