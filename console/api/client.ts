@@ -116,16 +116,25 @@ export async function send(
   }
 }
 
+/**
+ * The addresses whose latest request had no answer. The browser keeps a request that the page named (rel=preload) when
+ * the script gives it up, and lets others of the same address wait for it. A request that asks no cache does not wait.
+ */
+const unanswered = new Set<string>()
+
 async function sendOnce(address: string, init: RequestInit, patienceMs: number, signal?: AbortSignal) {
   const late = AbortSignal.timeout(patienceMs)
   const either = signal === undefined ? late : AbortSignal.any([signal, late])
   let endTurn = () => {}
   try {
     if (init.method === 'GET' && address !== SESSION_PATH) endTurn = await turn(either)
-    const answer = await fetch(address, { ...init, signal: either })
+    const caching: RequestInit = unanswered.has(address) ? { cache: 'no-store' } : {}
+    const answer = await fetch(address, { ...init, ...caching, signal: either })
+    unanswered.delete(address)
     if (answer.ok) watch?.answered(null)
     return answer
   } catch {
+    unanswered.add(address)
     signal?.throwIfAborted()
     const problem = ownProblem(late.aborted ? 'NO_ANSWER' : 'UNREACHABLE')
     watch?.answered(problem)
