@@ -26,8 +26,8 @@ export function begin({ pathname, search }: Location): Beginning {
   const all = status.then(
     async found => {
       known = found
-      // Without a session the broker would refuse them.
-      const isRefused = found.securityEnabled && found.user === undefined
+      // Without a session the broker would refuse them, and perhaps before the user has changed the password.
+      const isRefused = found.securityEnabled && (found.user === undefined || found.passwordChangeRequired === true)
       await Promise.all([code, ...(isRefused ? [] : firstReads(pathname, search))])
     },
     () => {

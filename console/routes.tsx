@@ -3,6 +3,7 @@
 
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { type PageId, pages } from '../src/api/pages.ts'
+import { Skeleton } from './parts/states.tsx'
 import { routePath } from './shell/address.tsx'
 import { Failed } from './shell/failed.tsx'
 import { Gate } from './shell/gate.tsx'
@@ -46,10 +47,16 @@ function stringifySearch(search: Record<string, unknown>): string {
   return given.size === 0 ? '' : `?${given}`
 }
 
+/** The time in ms until a page whose code does not come has a placeholder. Before, the page that was left stays. */
+const PENDING_MS = 300
+
 export const router = createRouter({
   routeTree: root.addChildren(routes),
   defaultPreload: 'intent',
   defaultErrorComponent: Failed,
+  defaultPendingComponent: () => <Skeleton rows={6} />,
+  defaultPendingMs: PENDING_MS,
+  defaultPendingMinMs: 0,
   scrollRestoration: true,
   parseSearch,
   stringifySearch,

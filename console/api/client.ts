@@ -78,7 +78,7 @@ export async function ask<Name extends keyof Contract>(
     if (body === undefined) delete init.headers
   }
   const answer = await send(address, init, patienceMs, signal)
-  if (answer.status === 204) return undefined as Answer<Name>
+  if (answer.status === 204 && operations[name].answer === null) return undefined as Answer<Name>
   let found: unknown
   try {
     found = await answer.json()
@@ -118,6 +118,12 @@ export async function send(
   }
 }
 
+/**
+ * The addresses whose latest request had no answer. The browser keeps a request that the page named (rel=preload) when
+ * the script gives it up, and lets others of the same address wait for it. A request that asks no cache does not wait.
+ */
+const unanswered = new Set<string>()
+
 async function sendOnce(address: string, init: RequestInit, patienceMs: number, signal?: AbortSignal) {
   const late = AbortSignal.timeout(patienceMs)
   const either = signal === undefined ? late : AbortSignal.any([signal, late])
@@ -140,12 +146,6 @@ async function sendOnce(address: string, init: RequestInit, patienceMs: number, 
     if (isRead) readsUnderWay--
   }
 }
-
-/**
- * The addresses whose last answer did not come. The browser itself may still wait for it, because it asks for the
- * first read of a page (src/api/first-reads.ts). Its cache lets another request for the same address wait too.
- */
-const unanswered = new Set<string>()
 
 let readsUnderWay = 0
 

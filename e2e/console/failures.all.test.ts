@@ -234,4 +234,31 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
         assertQuiet()
       })
   })
+
+  test('a page whose code does not come has its frame and a placeholder, and is right when the code comes', async t => {
+    const { page, assertQuiet } = await visitAs(t, browser, world.url, world.admin.cookie)
+    const navigation = page.getByRole('navigation', { name: 'Pages' })
+    const skeleton = page.locator('main').getByRole('status', { name: 'Loading' })
+    for (const begin of [
+      () => page.goto('/topics', { waitUntil: 'commit' }),
+      () => navigation.getByRole('link', { name: 'Topics' }).click(),
+    ]) {
+      const { promise: held, resolve: release } = Promise.withResolvers<void>()
+      await page.route(/\/assets\/topics-/, async route => {
+        await held
+        await route.continue()
+      })
+      await begin()
+      await navigation.waitFor()
+      await skeleton.waitFor()
+      assert.equal(await page.locator('main h1:visible').count(), 0, 'the page before is gone')
+      release()
+      await page.getByRole('heading', { name: 'Topics', level: 1 }).waitFor()
+      await settle(page)
+      // The code of this page is not loaded again, so that the page begins anew on another one.
+      await page.goto(addressOf('topic'))
+      await settle(page)
+    }
+    assertQuiet()
+  })
 })

@@ -14,6 +14,7 @@ const JSON_TYPE = 'application/json'
 /** The status, the type and the body. */
 const WRONG: Readonly<Record<string, readonly [number, string, string]>> = {
   'a page of a proxy': [200, 'text/html', '<html><body><h1>Sign in to the guest network</h1></body></html>'],
+  nothing: [204, JSON_TYPE, ''],
   'half a JSON': [200, JSON_TYPE, '{"topics":[{'],
   null: [200, JSON_TYPE, 'null'],
   'an empty object': [200, JSON_TYPE, '{}'],
@@ -111,6 +112,16 @@ describe('answers that are none', { skip: noBrowser }, () => {
       wrong = answer
       await sufferAll()
     })
+
+  test('the console says so if the broker does not say who has signed in', async () => {
+    wrong = null
+    const begun = visited.complaints.length
+    await page.route('**/api/v1/auth/status', route => route.fulfill({ status: 204 }), { times: 1 })
+    await page.goto(addressOf('topics'))
+    await page.locator('[data-problem=NOT_UNDERSTOOD]').waitFor()
+    await page.getByRole('link', { name: NAMES.wide }).first().waitFor()
+    assert.deepEqual(visited.complaints.slice(begun), [])
+  })
 
   for (const [kind, how] of Object.entries(SPOILED))
     test(`every page stays if in the answer ${kind}`, { timeout: 120_000 }, async () => {

@@ -126,8 +126,8 @@ async function askSamples(
   const sums = new Map<string, () => readonly TopicSample[]>()
   const samplesOf = (name: string) => sums.get(name)?.() ?? []
   if (limit === 0 || !history.isServed) return { samplesOf, silent }
-  // The newest steps may be cut off, because another broker does not have them yet.
-  const most = Math.min(limit + MOST_STEPS_BEHIND, LONGEST)
+  // The newest steps may be cut off: another broker does not have them yet, or one ends while the rows are written.
+  const most = Math.min(limit + MOST_STEPS_BEHIND + 1, LONGEST)
   for (let from = 0; from < names.length; from += NAMES_AT_ONCE) {
     const some = names.slice(from, from + NAMES_AT_ONCE)
     const asked = withEqualSteps(history, await peerMetrics.topicSamples(brokers, some, most))

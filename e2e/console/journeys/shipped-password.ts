@@ -38,6 +38,11 @@ export const shippedPassword: Journey = {
       assert.equal(await page.getByRole('link', { name: 'Topics' }).count(), 0)
       await page.goto('/groups')
       await page.getByRole('heading', { name: 'Change password' }).waitFor()
+      const before = there.refusals.length
+      await page.goto('/topics')
+      await page.getByRole('heading', { name: 'Change password' }).waitFor()
+      const refused = there.refusals.slice(before)
+      assert.deepEqual(refused, [...new Set(refused)], 'no read is refused twice')
     }
     await page.getByLabel('Current password').fill('not this one')
     await page.getByLabel('New password', { exact: true }).fill(NEW)

@@ -139,6 +139,9 @@ async function mayRead({ address, headers }: Asked, { accounts, clock }: HttpRoo
   return identity !== null && !identity.mustChangePassword
 }
 
+/** The longest address in a header: proxies refuse an answer with long headers, and some take 4 kB of all of them. */
+const LONGEST_READ = 1_000
+
 /** Returns the addresses that the console asks before it draws the page. */
 function readsOf(page: PageId, given: unknown): readonly string[] {
   // As the console does, takes the last one of several parameters with the same name.
@@ -147,7 +150,8 @@ function readsOf(page: PageId, given: unknown): readonly string[] {
   )
   const first = FIRST_READS[page]
   const query = first?.query(Object.fromEntries(texts)) ?? null
-  return [...(first === undefined || query === null ? [] : [withQuery(first.path, query)]), '/api/v1/capabilities']
+  const reads = first === undefined || query === null ? [] : [withQuery(first.path, query)]
+  return [...reads.filter(({ length }) => length <= LONGEST_READ), '/api/v1/capabilities']
 }
 
 /** Answers a file in the smallest encoding that the client takes. Only a file with its hash in its name may be kept. */
