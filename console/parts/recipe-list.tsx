@@ -1,7 +1,8 @@
 // A task as commands, one for each tool that can do it, with the files that a tool needs first.
 
-import { useCommandAccess } from '../shell/command-access.ts'
+import { useCommandWays } from '../shell/command-access.ts'
 import { commandsFor, type Recipe, type Task, type Tool } from '../text/commands.ts'
+import { ClientNeeds } from './client-needs.tsx'
 import { Command } from './copy.tsx'
 
 interface RecipesProps {
@@ -10,12 +11,16 @@ interface RecipesProps {
   readonly tools?: readonly Tool[]
 }
 
+/** The others speak to the admin API. */
+const KAFKA_CLIENTS: readonly Tool[] = ['kcat', "Kafka's tools"]
+
 export function RecipeList({ task, tools }: RecipesProps) {
-  const access = useCommandAccess()
-  if (access === null) return null
-  const recipes = commandsFor(task, access).filter(({ tool }) => tools === undefined || tools.includes(tool))
+  const [way] = useCommandWays() ?? []
+  if (way === undefined) return null
+  const recipes = commandsFor(task, way.access).filter(({ tool }) => tools === undefined || tools.includes(tool))
   return (
     <div className="w-full min-w-0">
+      {recipes.some(({ tool }) => KAFKA_CLIENTS.includes(tool)) && <ClientNeeds way={way} />}
       {recipes.map(recipe => (
         <RecipeBlock key={recipe.tool} recipe={recipe} />
       ))}

@@ -6,12 +6,6 @@ import { useCapabilities } from './capabilities.ts'
 import { type Way, waysOf } from './listeners.ts'
 import { useSession } from './session.tsx'
 
-/** Returns how commands reach the broker; null until it is known, or if the broker has no listener for clients. */
-export function useCommandAccess(): CommandAccess | null {
-  const [first] = useCommandWays() ?? []
-  return first?.access ?? null
-}
-
 export interface CommandWay extends Way {
   readonly access: CommandAccess
 }

@@ -28,6 +28,7 @@ export interface SettingsFile {
 const CA_FILE = 'ca.pem'
 const USER = '<user>'
 const PASSWORD = '<password>'
+export const TOKEN_ENDPOINT = '<token endpoint>'
 
 const LOGIN_MODULES: Readonly<Record<Mechanism, string>> = {
   'SCRAM-SHA-256': 'org.apache.kafka.common.security.scram.ScramLoginModule',
@@ -52,8 +53,9 @@ export function javaProperties(access: ClientAccess, withBootstrap = true): Sett
   const pairs: (readonly [string, string])[] = []
   if (withBootstrap) pairs.push(['bootstrap.servers', bootstrap])
   pairs.push(['security.protocol', security])
-  if (isTls(security)) pairs.push(['ssl.truststore.type', 'PEM'], ['ssl.truststore.location', caFile])
-  if (isSasl(security) && mechanism !== null) pairs.push(['sasl.mechanism', mechanism], ...javaLogin(access, mechanism))
+  if (hasTls(security)) pairs.push(['ssl.truststore.type', 'PEM'], ['ssl.truststore.location', caFile])
+  if (hasSasl(security) && mechanism !== null)
+    pairs.push(['sasl.mechanism', mechanism], ...javaLogin(access, mechanism))
   return { name: 'client.properties', content: pairs.map(pair => `${javaLine(...pair)}\n`).join('') }
 }
 
@@ -63,8 +65,8 @@ export function librdkafkaProperties(access: ClientAccess, withBootstrap = true)
   const pairs: (readonly [string, string])[] = []
   if (withBootstrap) pairs.push(['bootstrap.servers', bootstrap])
   pairs.push(['security.protocol', security.toLowerCase()])
-  if (isTls(security)) pairs.push(['ssl.ca.location', caFile])
-  if (isSasl(security) && mechanism !== null)
+  if (hasTls(security)) pairs.push(['ssl.ca.location', caFile])
+  if (hasSasl(security) && mechanism !== null)
     pairs.push(['sasl.mechanisms', mechanism], ...librdkafkaLogin(access, mechanism))
   return { name: 'client.conf', content: pairs.map(([name, value]) => `${name}=${value}\n`).join('') }
 }
@@ -97,7 +99,7 @@ function javaLogin({ username, password }: ClientAccess, mechanism: Mechanism): 
   if (mechanism === 'GSSAPI') return [['sasl.kerberos.service.name', 'kafka'], ...config]
   if (mechanism !== 'OAUTHBEARER') return config
   return [
-    ['sasl.oauthbearer.token.endpoint.url', '<token endpoint>'],
+    ['sasl.oauthbearer.token.endpoint.url', TOKEN_ENDPOINT],
     [
       'sasl.login.callback.handler.class',
       'org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler',
@@ -112,7 +114,7 @@ function librdkafkaLogin({ username, password }: ClientAccess, mechanism: Mechan
       ['sasl.oauthbearer.method', 'oidc'],
       ['sasl.oauthbearer.client.id', '<client id>'],
       ['sasl.oauthbearer.client.secret', '<client secret>'],
-      ['sasl.oauthbearer.token.endpoint.url', '<token endpoint>'],
+      ['sasl.oauthbearer.token.endpoint.url', TOKEN_ENDPOINT],
     ]
   if (mechanism === 'GSSAPI')
     return [
@@ -145,10 +147,10 @@ function javaLine(name: string, value: string): string {
   return `${name}=${escaped}`
 }
 
-function isTls(security: Security): boolean {
+export function hasTls(security: Security): boolean {
   return security === 'SSL' || security === 'SASL_SSL'
 }
 
-function isSasl(security: Security): boolean {
+export function hasSasl(security: Security): boolean {
   return security === 'SASL_PLAINTEXT' || security === 'SASL_SSL'
 }

@@ -64,6 +64,15 @@ test('a secure broker needs a file or a sign-in before, and no command has a pas
   assert.ok(!JSON.stringify(recipes.map(recipe => recipe.command)).includes('password'))
 })
 
+test("Kafka's tools are allowed to ask the token endpoint before they use OAUTHBEARER", () => {
+  const recipes = commandsFor({ do: 'list-topics' }, { ...secure, mechanism: 'OAUTHBEARER' })
+  const steps = recipes.find(({ tool }) => tool === "Kafka's tools")?.before
+  assert.deepEqual(
+    steps?.map(step => ('file' in step ? step.file.name : step.command)),
+    ['client.properties', "export KAFKA_OPTS='-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=<token endpoint>'"],
+  )
+})
+
 test('a tool that cannot do a task has no recipe', () => {
   const toolsOf = (task: Task) => commandsFor(task, open).map(recipe => recipe.tool)
   assert.deepEqual(toolsOf({ do: 'list-topics' }), TOOLS)

@@ -8,6 +8,7 @@ import {
   librdkafkaProperties,
   needsSettings,
   type SettingsFile,
+  TOKEN_ENDPOINT,
 } from './client-properties.ts'
 import { option, quote, Unquotable } from './shell.ts'
 
@@ -85,12 +86,22 @@ interface Writer {
 const WRITERS: Readonly<Record<Tool, Writer>> = {
   ketch: { write: ketch, before: () => [] },
   kcat: { write: kcat, before: access => fileIfNeeded(access, librdkafkaProperties) },
-  "Kafka's tools": { write: kafkaTool, before: access => fileIfNeeded(access, javaProperties) },
+  "Kafka's tools": {
+    write: kafkaTool,
+    before: access => [...fileIfNeeded(access, javaProperties), ...allowedTokenEndpoint(access)],
+  },
   curl: { write: curl, before: access => (access.apiUser === null ? [] : curlSignIn(access.url, access.apiUser)) },
 }
 
 function fileIfNeeded(access: CommandAccess, make: typeof javaProperties): readonly Step[] {
   return needsSettings(access) ? [{ file: make(access, false) }] : []
+}
+
+/** From 4.0 on, a Java client gets tokens only from the addresses that the JVM allows. */
+function allowedTokenEndpoint({ mechanism }: CommandAccess): readonly Step[] {
+  if (mechanism !== 'OAUTHBEARER') return []
+  const setting = `-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls=${TOKEN_ENDPOINT}`
+  return [{ command: `export KAFKA_OPTS=${quote(setting)}` }]
 }
 
 const DEFAULT_URL = 'http://localhost:8080'

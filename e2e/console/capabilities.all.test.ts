@@ -173,4 +173,39 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
     await visited.page.getByRole('navigation', { name: 'Pages' }).waitFor()
     assert.deepEqual((await walk(visited)).wrong, [])
   })
+
+  test('the commands say what the files of a secure listener leave open', { timeout: 120_000 }, async t => {
+    ensureConsole()
+    const { certificateFile, keyFile } = await makeCertificate(t)
+    const provider = { 'broker.sasl.oauth.issuer-uri': 'https://id.example', 'broker.sasl.oauth.audience': 'kafka' }
+    const needs = [
+      ['SCRAM-SHA-256', {}, /Replace <user> and <password> by those of a SASL credential/],
+      ['OAUTHBEARER', provider, /Replace <client id>, <client secret> and <token endpoint>/],
+    ] as const
+    for (const [mechanism, settings, login] of needs) {
+      const broker = await startBroker(
+        t,
+        {
+          ...{ topics: [], 'admin.username': ADMIN.username, 'admin.password': ADMIN.password },
+          ...{ 'broker.tls': true, 'broker.cert-file': certificateFile, 'broker.key-file': keyFile },
+          ...{ 'broker.sasl.enabled': true, 'broker.sasl.mechanisms': [mechanism], 'broker.acl.enabled': true },
+          ...settings,
+        },
+        { hasHttp: true },
+      )
+      const { page, assertQuiet } = await visit(t, browser, broker.url)
+      await page.goto('/')
+      await signIn(page, ADMIN.username, ADMIN.password)
+      await page.getByRole('button', { name: "Kafka's tools" }).click()
+      for (const address of [null, '/groups']) {
+        if (address !== null) await page.goto(address)
+        const list = page.getByRole('list').filter({ hasText: 'ca.pem is the certificate' })
+        assert.match(await list.innerText(), login)
+        assert.match(await list.innerText(), /This broker enforces ACLs/)
+        const allows = page.getByText(/^export KAFKA_OPTS=.*allowed\.urls=<token endpoint>/)
+        assert.equal(await allows.count(), mechanism === 'OAUTHBEARER' ? 1 : 0)
+      }
+      assertQuiet()
+    }
+  })
 })

@@ -137,7 +137,7 @@ const acting = {
   ),
   'message.timestamp.before.max.ms': whole('long', 0)(
     LONG_MAX,
-    "How far a record's timestamp may be before the broker's clock, in ms.",
+    `How far a record's timestamp may be before the broker's clock, in ms; ${LONG_MAX} is no limit.`,
     { broker: 'log.message.timestamp.before.max.ms' },
   ),
   'message.timestamp.type': word('CreateTime', 'LogAppendTime')(

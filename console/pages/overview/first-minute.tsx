@@ -57,7 +57,11 @@ export function FirstMinute({ topic, onBegin, onLeave }: FirstMinuteProps) {
           <h2 id="in-a-terminal" className="mb-4 text-section font-semibold">
             In a terminal
           </h2>
-          <TerminalSteps topic={shown ?? (name.trim() === '' ? FIRST_NAME : name)} value={EXAMPLE} />
+          <TerminalSteps
+            topic={shown ?? (name.trim() === '' ? FIRST_NAME : name)}
+            isThere={shown !== null}
+            value={EXAMPLE}
+          />
         </section>
       </div>
     </>

@@ -2,15 +2,14 @@
 // listener.
 
 import { useState } from 'react'
+import { ClientNeeds } from '../../parts/client-needs.tsx'
 import { Command } from '../../parts/copy.tsx'
 import { SelectField } from '../../parts/field.tsx'
 import { Segments } from '../../parts/segments.tsx'
 import { Skeleton } from '../../parts/states.tsx'
-import { PageLink } from '../../shell/address.tsx'
-import { type CommandWay, useCommandWays } from '../../shell/command-access.ts'
+import { useCommandWays } from '../../shell/command-access.ts'
 import { useMay } from '../../shell/session.tsx'
-import { needsSettings } from '../../text/client-properties.ts'
-import { commandsFor, type Recipe, type Task, type Tool } from '../../text/commands.ts'
+import { commandsFor, type Step as Preparation, type Recipe, type Task, type Tool } from '../../text/commands.ts'
 import { Step } from './step.tsx'
 
 const TOOLS = ['ketch', 'kcat', "Kafka's tools"] as const satisfies readonly Tool[]
@@ -19,7 +18,16 @@ const TOOLS = ['ketch', 'kcat', "Kafka's tools"] as const satisfies readonly Too
 const watchOf = (tool: Tool, topic: string): Task =>
   tool === 'ketch' ? { do: 'consume', topic } : { do: 'consume', topic, at: 'earliest' }
 
-export function TerminalSteps({ topic, value }: { readonly topic: string; readonly value: string }) {
+const textOf = (step: Preparation) => ('file' in step ? step.file.content : step.command)
+
+interface TerminalStepsProps {
+  readonly topic: string
+  /** True if the broker has the topic: the command that creates it would be refused. */
+  readonly isThere: boolean
+  readonly value: string
+}
+
+export function TerminalSteps({ topic, isThere, value }: TerminalStepsProps) {
   const ways = useCommandWays()
   // A VIEWER may not create topics through the API, which `ketch` uses.
   const mayCreate = useMay('create topic')
@@ -38,11 +46,10 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
     // kcat creates no topics, so that another tool does it.
     return recipes.find(each => each.tool === tool) ?? recipes.find(each => tools.some(other => other === each.tool))
   }
-  const create = recipeOf({ do: 'create-topic', topic })
+  const create = isThere ? undefined : recipeOf({ do: 'create-topic', topic })
   const watch = recipeOf(watchOf(tool, topic))
   const produce = recipeOf({ do: 'produce', topic, value })
-  const before = [create, watch].flatMap(recipe => recipe?.before ?? [])
-  const files = new Map(before.flatMap(step => ('file' in step ? [[step.file.name, step.file]] : [])))
+  const before = new Map([create, watch].flatMap(recipe => recipe?.before ?? []).map(step => [textOf(step), step]))
   return (
     <>
       <div className="mb-3">
@@ -65,12 +72,13 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
           of the broker.{access.apiUser !== null && ' It asks for your password.'}
         </p>
       )}
-      {tool !== 'ketch' && <Needs way={way} />}
-      {Array.from(files.values(), file => (
-        <Command key={file.name} label={`Write this to ${file.name}`} text={file.content} />
+      {tool !== 'ketch' && <ClientNeeds way={way} />}
+      {Array.from(before, ([text, step]) => (
+        <Command key={text} label={'file' in step ? `Write this to ${step.file.name}` : 'Run this first'} text={text} />
       ))}
       <ol className="mt-4">
-        <Step number={1} title="Create a topic">
+        <Step number={1} title="Create a topic" state={isThere ? 'done' : 'later'}>
+          {isThere && <p className="text-muted">The topic {topic} is there.</p>}
           {create !== undefined && create.tool !== tool && (
             <p className="text-muted">
               {tool} cannot create topics.{' '}
@@ -93,34 +101,4 @@ export function TerminalSteps({ topic, value }: { readonly topic: string; readon
 function Line({ recipe }: { readonly recipe: Recipe | undefined }) {
   if (recipe === undefined) return null
   return recipe.command === null ? <p className="text-muted">{recipe.reason}</p> : <Command text={recipe.command} />
-}
-
-/** The things that a client needs for this listener besides the address. */
-function Needs({ way: { access, needsCertificate } }: { readonly way: CommandWay }) {
-  const isSasl = access.security.startsWith('SASL')
-  if (!needsSettings(access)) return null
-  return (
-    <ul className="my-2 list-disc pl-5 text-muted">
-      {access.security.endsWith('SSL') && (
-        <li>
-          <code className="font-mono">ca.pem</code> is the certificate of the authority that signed the one of the
-          broker.
-        </li>
-      )}
-      {isSasl && (
-        <li>
-          The listener asks for a user and a password: a{' '}
-          <PageLink
-            page="security"
-            search={{ tab: 'credentials' }}
-            className="text-accent underline underline-offset-2"
-          >
-            SASL credential
-          </PageLink>
-          {access.mechanism === null ? '.' : ` for ${access.mechanism}.`}
-        </li>
-      )}
-      {needsCertificate && <li>The listener asks for a certificate of the client, which these files do not name.</li>}
-    </ul>
-  )
 }

@@ -7,13 +7,16 @@ import { useChange, useRead } from '../../api/queries.ts'
 import { Action } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import type { Column } from '../../parts/data-table.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { toast } from '../../shell/toasts.tsx'
 import { count } from '../../text/format.ts'
-import { NewCredential } from './new-credential.tsx'
 import { SecurityList, useListQuery } from './security-list.tsx'
+
+/** Only the dialog needs the settings of clients. */
+const NewCredential = lazyPart(async () => (await import('./new-credential.tsx')).NewCredential)
 
 export function Credentials() {
   const sasl = useCapability('sasl')

@@ -110,7 +110,7 @@ function CredentialForm({ onMade, onClose }: { readonly onMade: (made: Made) => 
         value={tenant}
         onChange={setTenant}
         error={objections.tenant_id}
-        hint="Goes with the connections of this user."
+        hint="The broker writes it into its log lines about this user. It gives no rights."
         autoComplete="off"
         spellCheck={false}
       />

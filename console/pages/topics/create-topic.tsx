@@ -182,9 +182,7 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
       <details className="my-3 border-t border-line pt-3">
         <summary className="min-h-6 font-medium">All configs</summary>
         {inherits === undefined ? (
-          <p className="mt-2 text-muted">
-            Type a name that the broker takes: the values that a topic inherits depend on it.
-          </p>
+          <p className="mt-2 text-muted">Type a valid name first: the values that the topic inherits depend on it.</p>
         ) : (
           <>
             {groupConfigs(offered).map(({ title, configs }) => (
@@ -234,7 +232,11 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
       {refused.rest !== null && <ProblemNote problem={refused.rest} />}
       <DialogActions>
         <Button onClick={onClose}>Cancel</Button>
-        <Button onClick={() => setChecked(asked)} isBusy={checked === asked && isClear && !isChecked}>
+        <Button
+          title="Asks the broker whether it would create the topic. Creates nothing."
+          onClick={() => setChecked(asked)}
+          isBusy={checked === asked && isClear && !isChecked}
+        >
           Check
         </Button>
         <Action operation="create topic" type="submit" kind="primary" isBusy={create.isBusy}>

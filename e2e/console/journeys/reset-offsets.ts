@@ -93,9 +93,10 @@ export const resetOffsets: Journey = {
     const preview = await column(page, 'Preview of the reset', 'After')
     assert.deepEqual(preview, ['0: reads 4 records again', '0: reads 10 records again'])
 
-    await dialog.getByRole('button', { name: 'Continue' }).click()
-    await dialog.getByLabel(`Type ${GROUP} to confirm`).fill(GROUP)
-    await button.click()
+    await dialog.getByRole('button', { name: 'Continue' }).press('Enter')
+    // The focus is where the name is typed.
+    await page.keyboard.type(GROUP)
+    await page.keyboard.press('Enter')
     await page.getByText(`Reset 2 offsets of ${GROUP}.`).waitFor()
     const done = await column(page, 'The offsets after the reset', 'Committed now')
     for (const text of done) assert.match(text, /^0\s.*as previewed$/s)

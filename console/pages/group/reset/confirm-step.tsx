@@ -36,8 +36,8 @@ export function ConfirmStep({ groupId, preview, isBusy, problem, onBack, onConfi
         <span className="font-medium">
           <VisibleText text={groupId} />
         </span>
-        . The present offsets are lost: note them before, if you may need them. Exactly the rows of the preview are
-        applied, or none.
+        . The current offsets are lost: note them first if you may need them. The broker applies all rows of the
+        preview, or none.
       </p>
       <TypedName name={groupId} value={typed} onChange={setTyped} />
       {problem !== null && <ProblemNote problem={problem} />}

@@ -94,11 +94,12 @@ export function ResetOffsets({ group, onClose }: ResetOffsetsProps) {
     setStep({ at: 'scope' })
   }
 
-  // The button that led to a step is gone: the focus goes to what it led to.
+  // The button that led to a step is gone: the focus goes to the next step, and there to the name that is to be typed.
   const content = useRef<HTMLDivElement>(null)
   useEffect(() => {
     if (step === FIRST) return
-    content.current?.focus({ preventScroll: true })
+    const place = step.at === 'confirm' ? content.current?.querySelector('input') : content.current
+    place?.focus({ preventScroll: true })
     content.current?.closest('dialog')?.scrollTo(0, 0)
   }, [step])
 
