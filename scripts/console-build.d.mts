@@ -2,6 +2,7 @@
 
 export const consoleFolder: string
 export const builtFolder: string
+export const SHARED: readonly string[]
 export function stampOfSources(): string | null
 export function stampOfBuild(): string | null
 export function isConsoleBuilt(): boolean

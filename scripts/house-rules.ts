@@ -3,6 +3,7 @@
 // checks the sentences. This file reads no other file itself.
 
 import { dirname, join } from 'node:path'
+import { SHARED } from './console-build.mjs'
 
 /** The text of each file, by its path in the repository. */
 export type Sources = ReadonlyMap<string, string>
@@ -159,8 +160,6 @@ const IMPORT = /(?<![.\w'])(?:from|import)\s*\(?\s*'([^']+)'|new URL\('(\.[^']+\
 
 /** An import that loads code of `api`, not only types. */
 const VALUE_OF_API = /^import (?!type\b)[^']*'(?:\.\.\/)+api\/([^']+)\.ts'/gm
-/** The files of src/api whose code a browser may load. */
-const WITHOUT_SCHEMAS: ReadonlySet<string> = new Set(['pages', 'words', 'first-reads'])
 const VALUE_IN_CONSOLE = /^import (?!type\b)[^']*'(?:\.\.\/)+src\/api\/([^']+)\.ts'/gm
 
 interface Import {
@@ -289,7 +288,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
     }
   }
 
-  /** A browser loads the console: of the broker it takes types of `api`, and the code of files without schemas. */
+  /** A browser loads the console: of the broker it takes types of `api`, and the code of the files that its build reads. */
   function checkConsole(): void {
     for (const [file, targets] of imports) {
       if (!isConsole(file)) continue
@@ -300,7 +299,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
       for (const { index } of source.matchAll(/^import (?!type\b)[^']*'zod'/gm))
         fail(file, source.slice(0, index).split('\n').length, 'loads zod', 'import its types alone')
       for (const { index, 1: name } of source.matchAll(VALUE_IN_CONSOLE))
-        if (!WITHOUT_SCHEMAS.has(name!))
+        if (!SHARED.includes(`src/api/${name}.ts`))
           fail(file, source.slice(0, index).split('\n').length, `loads api/${name}.ts`, 'import its types alone')
     }
   }
