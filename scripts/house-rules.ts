@@ -288,7 +288,7 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
     }
   }
 
-  /** A browser loads the console: of the broker it takes types of `api`, and the code of the files that its build reads. */
+  /** A browser loads the console: it takes types of `api`, and the code of the files that its build reads. */
   function checkConsole(): void {
     for (const [file, targets] of imports) {
       if (!isConsole(file)) continue
