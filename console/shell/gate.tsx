@@ -56,8 +56,9 @@ export function Gate() {
         )}
       </Bare>
     )
-  if (mustMove || back !== null || (isOpenPage && isArriving)) return <Bare>{null}</Bare>
-  if (isOpenPage || mustChangePassword)
+  const isBare = isOpenPage || mustChangePassword
+  if (mustMove || back !== null || (isBare && isArriving)) return <Bare>{null}</Bare>
+  if (isBare)
     return (
       <Bare>
         <Suspense fallback={<Skeleton rows={6} />}>
