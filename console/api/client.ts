@@ -20,10 +20,10 @@ const LONG: ReadonlySet<string> = new Set<Operation>([
 ])
 
 /**
- * The most reads that wait for their answers at once. A browser opens six connections to a server, and the heartbeat
- * and the code of the next page need one also while no read is answered.
+ * The most reads that wait for their answers at once. A browser opens six connections to a server. A live tail keeps
+ * one, and the heartbeat and the code of the next page need one also while no read is answered.
  */
-const MOST_READS = 5
+const MOST_READS = 4
 /** How often a read that waits for its turn looks, in ms. */
 const TURN_MS = 10
 const SESSION_PATH = operations['describe session'].path

@@ -1,4 +1,5 @@
-// Every journey through the console, in Chromium, on the embedded store and on Redis.
+// Every journey through the console, in Chromium, on the embedded store and on Redis. Most of a journey is waiting, so
+// that both stores run side by side.
 
 import { after, before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
@@ -7,18 +8,20 @@ import { noBrowser, openBrowser } from './browser.ts'
 import { journeys } from './journeys/all.ts'
 import { STORES } from './world.ts'
 
-for (const store of STORES) {
-  const skip = noBrowser || (store === 'redis' && noRedis)
-  describe(`the console on ${store}`, { skip }, () => {
-    let browser: Browser
-    before(async () => {
-      browser = await openBrowser()
+describe('the console', { concurrency: STORES.length }, () => {
+  for (const store of STORES) {
+    const skip = noBrowser || (store === 'redis' && noRedis)
+    describe(`on ${store}`, { skip, concurrency: 1 }, () => {
+      let browser: Browser
+      before(async () => {
+        browser = await openBrowser()
+      })
+      after(() => browser?.close())
+      for (const { name, stores = STORES, skip: isSkipped = false, run } of journeys)
+        if (stores.includes(store))
+          test(name, { skip: isSkipped, timeout: 120_000 }, async t => {
+            await run({ t, browser, store })
+          })
     })
-    after(() => browser?.close())
-    for (const { name, stores = STORES, skip = false, run } of journeys)
-      if (stores.includes(store))
-        test(name, { skip, timeout: 120_000 }, async t => {
-          await run({ t, browser, store })
-        })
-  })
-}
+  }
+})

@@ -21,7 +21,10 @@ export const firstMinute: Journey = {
     await page.goto('/')
     await signIn(page, ADMIN.username, ADMIN.password)
     await page.getByRole('button', { name: 'Create topic' }).click()
-    await page.getByText('Live', { exact: true }).last().waitFor()
+    await page
+      .getByRole('main')
+      .getByText(/^●\s*Live$/)
+      .waitFor()
     await page.getByRole('button', { name: 'Produce', exact: true }).click()
     const arrived = page.getByRole('log', { name: 'Arriving records' }).getByRole('listitem')
     await arrived.getByText('yours').waitFor()
