@@ -10,8 +10,11 @@ import { type Column, type Outcome, simulate } from './simulation.ts'
 
 const SAFE_SEEDS = atLength(200, 30)
 const OTHER_SEEDS = 5
-/** The number of seeds within which a missing safeguard must be noticed. Most are noticed within the first dozen. */
-const RED_SEEDS = 300
+/**
+ * The number of seeds within which a missing safeguard must be noticed. Most are noticed within the first dozen; one
+ * was once not noticed in 300.
+ */
+const RED_SEEDS = 1_500
 
 /** The first simulation seed of each scenario; it depends on the seed of the run. */
 const FIRST_SEED = (seed - 1) * 1_000 + 1
