@@ -3,8 +3,8 @@
 // for most of it before this script runs (index.html, src/http/routes/console.ts).
 
 import type { AuthStatus } from '../src/api/auth.ts'
-import { FIRST_READS } from '../src/api/first-reads.ts'
-import { type PageId, pages } from '../src/api/pages.ts'
+import { firstReadOf } from '../src/api/first-reads.ts'
+import { pageAt } from '../src/api/pages.ts'
 import { ask, pause } from './api/client.ts'
 import { readAhead } from './api/queries.ts'
 import { router } from './routes.tsx'
@@ -38,11 +38,10 @@ export function begin({ pathname, search }: Location): Beginning {
 }
 
 function firstReads(pathname: string, search: string): readonly Promise<void>[] {
-  const page = (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
-  const read = page && FIRST_READS[page]
-  const query = read?.query(Object.fromEntries(new URLSearchParams(search))) ?? null
+  const page = pageAt(pathname)
+  const first = page === undefined ? null : firstReadOf(page, Object.fromEntries(new URLSearchParams(search)))
   return [
-    ...(read === undefined || query === null ? [] : [readAhead(read.operation, { query })]),
+    ...(first === null ? [] : [readAhead(first.operation, { query: first.query })]),
     // Every page reads them. If they came after the rows, these would be drawn twice.
     readAhead('show capabilities', {}),
   ]

@@ -24,6 +24,7 @@ const LONG: ReadonlySet<string> = new Set<Operation>([
  * one, and the heartbeat and the code of the next page need one also while no read is answered.
  */
 const MOST_READS = 4
+let readsUnderWay = 0
 /** How often a read that waits for its turn looks, in ms. */
 const TURN_MS = 10
 const SESSION_PATH = operations['describe session'].path
@@ -146,8 +147,6 @@ async function sendOnce(address: string, init: RequestInit, patienceMs: number, 
     if (isRead) readsUnderWay--
   }
 }
-
-let readsUnderWay = 0
 
 /** Resolves after a time in ms. Throws what the signal aborts with. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {

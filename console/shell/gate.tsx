@@ -2,7 +2,7 @@
 
 import { Outlet, useLocation, useRouter, useRouterState } from '@tanstack/react-router'
 import { type ReactNode, Suspense, useEffect } from 'react'
-import { type Page, type PageId, pages } from '../../src/api/pages.ts'
+import { type Page, type PageId, pageAt, pages } from '../../src/api/pages.ts'
 import { lazyPart } from '../parts/lazy-part.tsx'
 import { ProblemNote } from '../parts/problem-note.tsx'
 import { Skeleton } from '../parts/states.tsx'
@@ -24,7 +24,7 @@ export function Gate() {
   const isArriving = useRouterState({ select: ({ matches }) => matches.at(-1)?.pathname !== pathname })
   const go = useGo()
   useHeartbeat()
-  const shown = (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
+  const shown = pageAt(pathname)
   const isOpenPage = shown !== undefined && (pages[shown] as Page).isOpen === true
 
   let wanted: PageId | null = null

@@ -8,7 +8,6 @@ import { TOPIC_SORTS } from './words.ts'
 export const TOPICS_AT_ONCE = 100
 
 type Sort = SearchOf<'topics'>['sort']
-type Query = Readonly<Record<string, unknown>>
 
 /** Returns whether the list of topics knows this order; else the metrics do. */
 export function isListed(sort: Sort): boolean {
@@ -20,26 +19,16 @@ export function pageOfTopics({ q, sort, order, internal, offset }: SearchOf<'top
   return { q, sort, order, internal, offset: offset ?? 0, limit: TOPICS_AT_ONCE }
 }
 
-interface FirstRead {
-  readonly operation: 'list topics'
-  readonly path: string
-  /** Returns the query for the search of the page's address; null if this read is not the first one of the page. */
-  query(search: Readonly<Record<string, string>>): Query | null
-}
-
-export const FIRST_READS: Readonly<Partial<Record<PageId, FirstRead>>> = {
-  topics: {
-    operation: 'list topics',
-    path: '/api/v1/topics',
-    query(texts) {
-      const search = readSearch('topics', texts)
-      return isListed(search.sort) ? pageOfTopics(search) : null
-    },
-  },
+/** Returns the first read of a page for the texts of its search; null if the page has none that takes long. */
+export function firstReadOf(page: PageId, texts: Readonly<Record<string, string>>) {
+  if (page !== 'topics') return null
+  const search = readSearch(page, texts)
+  if (!isListed(search.sort)) return null
+  return { operation: 'list topics', path: '/api/v1/topics', query: pageOfTopics(search) } as const
 }
 
 /** Returns the address with the query; values that are empty or missing are left out. */
-export function withQuery(path: string, query: Query): string {
+export function withQuery(path: string, query: Readonly<Record<string, unknown>>): string {
   const search = new URLSearchParams()
   for (const [key, value] of Object.entries(query))
     for (const one of Array.isArray(value) ? value : [value])

@@ -201,6 +201,11 @@ export type ParamsOf<Id extends PageId> = (typeof pages)[Id]['path'] extends `${
   ? Record<Rest extends `${infer Name}/${string}` ? Name : Rest, string>
   : Record<never, never>
 
+/** Returns the page whose path is this one; undefined for other paths, and for those with a parameter. */
+export function pageAt(pathname: string): PageId | undefined {
+  return (Object.keys(pages) as PageId[]).find(id => pages[id].path === pathname)
+}
+
 /** Returns the search parameters of a page from those of an address. A text that no parameter takes is ignored. */
 export function readSearch<Id extends PageId>(
   id: Id,

@@ -4,7 +4,7 @@
 // serves a newer console, and the page should be loaded again.
 
 import { z } from 'zod'
-import { FIRST_READS, withQuery } from '../../api/first-reads.ts'
+import { firstReadOf, withQuery } from '../../api/first-reads.ts'
 import { type PageId, pages } from '../../api/pages.ts'
 import { within } from '../../base/clock.ts'
 import { sessionOf, unknownWhileAway } from '../access.ts'
@@ -148,9 +148,8 @@ function readsOf(page: PageId, given: unknown): readonly string[] {
   const texts = Object.entries(given as Readonly<Record<string, string | readonly string[]>>).map(
     ([name, value]) => [name, [value].flat().at(-1)!] as const,
   )
-  const first = FIRST_READS[page]
-  const query = first?.query(Object.fromEntries(texts)) ?? null
-  const reads = first === undefined || query === null ? [] : [withQuery(first.path, query)]
+  const first = firstReadOf(page, Object.fromEntries(texts))
+  const reads = first === null ? [] : [withQuery(first.path, first.query)]
   return [...reads.filter(({ length }) => length <= LONGEST_READ), '/api/v1/capabilities']
 }
 
