@@ -40,8 +40,10 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
   const host = useRef<HTMLDivElement>(null)
   const shown = useRef<EditorView>(null)
   const hear = useRef(onChange)
-  /** The text that the parent knows, so that it is not set again after each letter. */
+  /** The text that stands in the editor. */
   const known = useRef(text)
+  /** The texts that the parent heard of and has not drawn yet. It may draw an older one while the user types on. */
+  const told = useRef<string[]>([])
   const isEditable = onChange !== undefined
   useEffect(() => {
     hear.current = onChange
@@ -59,6 +61,7 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
         const changed = update.state.doc.toString()
         if (changed === known.current) return
         known.current = changed
+        told.current.push(changed)
         hear.current(changed)
       }),
     ]
@@ -66,6 +69,7 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
     // The editor measures itself while it is empty. With a line of megabytes it would first draw all of it.
     view.coordsAtPos(0)
     known.current = text
+    told.current = []
     view.dispatch({
       changes: { from: 0, insert: text },
       selection: { anchor: 0 },
@@ -76,8 +80,11 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
   }, [label, isJson, isEditable])
   useEffect(() => {
     const view = shown.current
-    if (view === null || text === known.current) return
+    const own = told.current.lastIndexOf(text)
+    told.current = told.current.slice(own + 1)
+    if (view === null || own !== -1 || text === known.current) return
     known.current = text
+    told.current = []
     const changes = { from: 0, to: view.state.doc.length, insert: text }
     view.dispatch({ changes, selection: { anchor: 0 }, scrollIntoView: true })
   }, [text])
