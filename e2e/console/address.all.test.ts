@@ -119,6 +119,18 @@ describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
         })
     })
 
+  test('closing a topic that is made like another one leads back to that topic', { timeout: 30_000 }, async () => {
+    const { here } = lanes[0]!
+    await here.goto(addressOf('topic', {}, { topic: NAMES.topic }))
+    const start = here.url()
+    await here.getByRole('button', { name: 'Create like this' }).click()
+    const dialog = here.getByRole('dialog', { name: `Create topic like ${NAMES.topic}` })
+    await dialog.getByRole('textbox', { name: 'Name' }).waitFor()
+    await here.keyboard.press('Escape')
+    await eventually('the topic is shown again', () => here.url() === start)
+    await dialog.waitFor({ state: 'detached' })
+  })
+
   test('Back closes a record and leaves a tab', { timeout: 60_000 }, async () => {
     const { page } = await visit(own, browser, world.url, {
       storageState: await lanes[0]!.here.context().storageState(),

@@ -53,7 +53,14 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
   /** Checks the place where the pages speak of a capability; a text says why there is nothing to check here. */
   const PLACES: Readonly<Record<Capability['id'], ((page: Page, capability: Capability) => Promise<void>) | string>> = {
     tls: 'the commands have the security of the listener (commands.longer.test.ts)',
-    sasl: 'the commands have the security of the listener (commands.longer.test.ts)',
+    sasl: async (page, { state }) => {
+      await page.goto(addressOf('security', { tab: 'credentials' }))
+      await page.getByRole('button', { name: 'New credential' }).first().click()
+      await page.getByLabel('Mechanism').waitFor()
+      const warning = page.getByText('No listener of this broker offers SCRAM-SHA-256, so that no client can use')
+      assert.equal(await warning.count(), state === 'on' ? 0 : 1)
+      await page.keyboard.press('Escape')
+    },
     acls: async (page, { state, because }) => {
       await page.goto(addressOf('security', { tab: 'acls' }))
       await settle(page)

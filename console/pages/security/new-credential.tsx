@@ -43,7 +43,10 @@ export function NewCredential({ onClose }: { readonly onClose: () => void }) {
 
 function CredentialForm({ onMade, onClose }: { readonly onMade: (made: Made) => void; readonly onClose: () => void }) {
   const [username, setUsername] = useState('')
-  const [mechanism, setMechanism] = useState<Mechanism>('SCRAM-SHA-256')
+  const listeners = useCapabilities()?.listeners
+  const isOffered = (each: Mechanism) => listeners?.some(({ mechanisms }) => mechanisms.includes(each)) === true
+  const [chosen, setMechanism] = useState<Mechanism | null>(null)
+  const mechanism = chosen ?? MECHANISMS.find(isOffered) ?? 'SCRAM-SHA-256'
   const [tenant, setTenant] = useState('')
   const [isGenerated, setGenerated] = useState(true)
   const [typed, setTyped] = useState('')
@@ -105,6 +108,11 @@ function CredentialForm({ onMade, onClose }: { readonly onMade: (made: Made) => 
             : 'The password never crosses the network.'
         }
       />
+      {listeners !== undefined && !isOffered(mechanism) && (
+        <p role="status" className="my-3 rounded-control bg-warn-soft p-3 text-warn">
+          No listener of this broker offers {mechanism}, so that no client can use the credential until a listener does.
+        </p>
+      )}
       <TextField
         label="Tenant (optional)"
         value={tenant}

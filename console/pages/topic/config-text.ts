@@ -4,7 +4,7 @@
 import type { ShownConfig } from '../../../src/api/topics.ts'
 import { count } from '../../text/format.ts'
 import { type Read, readDuration, readSize } from '../../text/read-units.ts'
-import { showDuration, showSize } from '../../text/units.ts'
+import { NO_LIMIT, showDuration, showSize } from '../../text/units.ts'
 
 type Named = Pick<ShownConfig, 'name' | 'unit'>
 
@@ -22,11 +22,14 @@ export function readConfig({ unit }: Pick<ShownConfig, 'unit'>, text: string): R
 
 const AS_RETENTION = '-2'
 const LOCAL = 'local.'
+/** Kafka's default of configs that -1 does not turn off, such as flush.ms. */
+const LONG_MAX = '9223372036854775807'
 
 /** Returns the value with its unit: `7 d`, `no limit`, `1,000 records`, `as retention.ms`. */
 export function showConfig({ name, unit }: Named, value: string | null): string {
   if (value === null || value === '') return 'empty'
   if (value === AS_RETENTION && name.startsWith(LOCAL)) return `as ${name.slice(LOCAL.length)}`
+  if (unit !== null && value === LONG_MAX) return NO_LIMIT
   if (unit === 'ms' || unit === 'bytes') return writeConfig({ unit }, value)
   if (unit === null) return value
   return `${/^-?\d+$/.test(value) ? count(BigInt(value)) : value} ${unit}`

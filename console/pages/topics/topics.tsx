@@ -105,7 +105,15 @@ export function Topics() {
         )}
       </Loaded>
       {mayCreate && search.create && (
-        <CreateTopic key={search.like} like={search.like} onClose={() => set({ create: false, like: '' })} />
+        <CreateTopic
+          key={search.like}
+          like={search.like}
+          onClose={() => {
+            if (search.like === '') set({ create: false })
+            // The dialog was opened on the page of the model.
+            else go({ page: 'topic', params: { topic: search.like } }, { replace: true })
+          }}
+        />
       )}
     </>
   )
