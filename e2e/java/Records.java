@@ -8,7 +8,7 @@
 //                                                    sends 0, 1, ... at RATE records a second until input ends
 //
 // FILE has properties of the client. `load` prints a line for each record: the value, and the error if there is one;
-// and when it ends, how often it authenticated again on an open connection, as `again COUNT`.
+// and once a second, how often it has authenticated again on an open connection (KIP-368), as `again COUNT`.
 
 import java.io.BufferedReader;
 import java.io.FileReader;
@@ -80,6 +80,11 @@ public class Records {
                 Thread.sleep(2);
                 continue;
             }
+            if (value % rate == 0) {
+                synchronized (System.out) {
+                    System.out.println("again " + reauthentications(producer));
+                }
+            }
             String text = String.valueOf(value++);
             producer.send(
                 new ProducerRecord<>(topic, Integer.parseInt(text) % partitions, null, text.getBytes("UTF-8")),
@@ -89,12 +94,13 @@ public class Records {
                     }
                 });
         }
-        producer.flush();
-        double again = producer.metrics().entrySet().stream()
+        producer.close();
+    }
+
+    private static long reauthentications(KafkaProducer<byte[], byte[]> producer) {
+        return (long) producer.metrics().entrySet().stream()
             .filter(entry -> entry.getKey().name().equals("successful-reauthentication-total"))
             .mapToDouble(entry -> (Double) entry.getValue().metricValue()).sum();
-        producer.close();
-        System.out.println("again " + (long) again);
     }
 
     private static void consume(Properties configs, String topic, String group, int count) throws Exception {

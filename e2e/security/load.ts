@@ -14,6 +14,8 @@ export interface Load {
   readonly acknowledged: ReadonlySet<number>
   /** The errors of the others. */
   readonly failures: readonly string[]
+  /** How often the producer has authenticated again on an open connection; null if it does not count. */
+  readonly again: number | null
   /** Resolves when this many more numbers are acknowledged. */
   more(count: number): Promise<void>
 }
@@ -32,10 +34,11 @@ const LONGEST_MS = 60_000
 function newLoad() {
   const acknowledged = new Set<number>()
   const failures: string[] = []
-  const load: Load = {
+  const load = {
     acknowledged,
     failures,
-    more(count) {
+    again: null as number | null,
+    more(count: number) {
       const wanted = acknowledged.size + count
       return eventually(`${count} more acknowledgements`, () => acknowledged.size >= wanted, LONGEST_MS)
     },
@@ -43,22 +46,18 @@ function newLoad() {
   return { load, acknowledge: (value: number) => acknowledged.add(value), fail: (why: string) => failures.push(why) }
 }
 
-/**
- * Runs an idempotent producer of Kafka's Java client while `use` runs. Resolves to the number of times that it has
- * authenticated again on an open connection (KIP-368).
- */
+/** Runs an idempotent producer of Kafka's Java client while `use` runs. */
 export function javaLoad(version: string) {
-  return (options: LoadOptions, use: (load: Load) => Promise<void>): Promise<number> => {
+  return (options: LoadOptions, use: (load: Load) => Promise<void>): Promise<void> => {
     const { address, topic, security } = options
     return withJavaLoad(version, security, [address, topic, PARTITIONS, PER_SECOND], async running => {
       const { load, acknowledge, fail } = newLoad()
       let rest = ''
-      let again = Number.NaN
       running.child.stdout!.on('data', (chunk: Buffer) => {
         const lines = (rest + chunk).split('\n')
         rest = lines.pop()!
         for (const line of lines) {
-          if (line.startsWith('again ')) again = Number(line.slice('again '.length))
+          if (line.startsWith('again ')) load.again = Number(line.slice('again '.length))
           else if (line.includes(' ')) fail(line)
           else acknowledge(Number(line))
         }
@@ -70,16 +69,15 @@ export function javaLoad(version: string) {
       } finally {
         running.child.kill('SIGKILL')
       }
-      return again
     })
   }
 }
 
-/** The same with librdkafka in the version of its binding for Node. It does not count, so this resolves to null. */
+/** The same with librdkafka in the version of its binding for Node. */
 export async function confluentLoad(
   { address, topic, security }: LoadOptions,
   use: (load: Load) => Promise<void>,
-): Promise<null> {
+): Promise<void> {
   const producer = openConfluentJs([address]).producer({
     ...librdkafkaSettings(security),
     'enable.idempotence': true,
@@ -112,7 +110,6 @@ export async function confluentLoad(
     await Promise.all(pending)
     await producer.disconnect()
   }
-  return null
 }
 
 /** Asserts that nothing failed, and that the topic has every acknowledged number once and nothing else. */

@@ -19,10 +19,13 @@ import { NO_SECURITY, type TokenLogin } from './security.ts'
 const TOKEN_SECONDS = 20
 const REAUTH_MS = 6_000
 
+/** A busy machine delays a client by many seconds, and a deadline that it misses costs it the connection. */
+const PATIENCE_MS = 60_000
+
 /** The broker fetches no keys again before this time. */
 const KEYS_COOL_DOWN_MS = 30_000
 
-type Producing = (options: LoadOptions, use: (load: Load) => Promise<void>) => Promise<number | null>
+type Producing = (options: LoadOptions, use: (load: Load) => Promise<void>) => Promise<void>
 
 const noJava = javaClients[0]!.absence() ?? javaClients[1]!.absence() ?? noOpenssl
 const PRODUCERS: readonly { readonly name: string; readonly skip: string | false; readonly run: Producing }[] = [
@@ -98,12 +101,12 @@ for (const { name, skip, run } of PRODUCERS) {
   test(`${name} authenticates again at each deadline and loses no record`, { skip, timeout: 180_000 }, async t => {
     const { options, open } = await setUp(t)
     let sent: Load | undefined
-    const again = await run(options, async load => {
+    await run(options, async load => {
       sent = load
       await load.more(1)
       await goOn(load, (TOKEN_SECONDS + 5) * 1_000)
+      await eventually('it authenticates again for the third time', () => (load.again ?? 3) >= 3, PATIENCE_MS)
     })
-    if (again !== null) assert(again >= 3, `it authenticated again ${again} times`)
     await assertNothingLost(sent!, open)
   })
 
@@ -159,7 +162,7 @@ test('a group that the provider has taken away counts no longer with the next to
     await load.more(100)
     // The client fetches its next token when four fifths of the lifetime of the first one are over.
     const denied = () => load.failures.some(failure => failure.includes('TopicAuthorizationException'))
-    await eventually('the broker denies a record', denied, (TOKEN_SECONDS + 5) * 1_000)
+    await eventually('the broker denies a record', denied, PATIENCE_MS)
     assert(systemClock.monotonic() - takenAt > REAUTH_MS / 2, 'the first token still counted')
     const { size } = load.acknowledged
     await new Promise(resolve => setTimeout(resolve, 1_000))
