@@ -8,11 +8,14 @@
 const EAGER_MS = 20
 const PAUSE_MS = 5
 
+/** Long enough for a machine on which several test files run at once, for what takes a moment on an idle one. */
+const PATIENCE_MS = 15_000
+
 /** Checks the condition until it holds. Throws after `withinMs` milliseconds, with the name of the condition. */
 export async function eventually(
   what: string,
   condition: () => boolean | Promise<boolean>,
-  withinMs = 5000,
+  withinMs = PATIENCE_MS,
 ): Promise<void> {
   const startedAtMs = performance.now()
   while (!(await condition())) {

@@ -104,7 +104,7 @@ describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
                 for (const page of [here, there]) await settle(page)
                 return false
               }
-              return await eventually('both show the same', areSame).then(
+              return await eventually('both show the same', areSame, 5_000).then(
                 () => true,
                 () => false,
               )

@@ -37,7 +37,8 @@ export async function visit(
   options: BrowserContextOptions = {},
 ): Promise<Visit> {
   const context = await browser.newContext({ baseURL: url, viewport: { width: 1280, height: 800 }, ...options })
-  context.setDefaultTimeout(10_000)
+  // Waits end with their condition. On a busy machine a hash of a password alone may take seconds.
+  context.setDefaultTimeout(30_000)
   cleanUp.after(() => context.close())
   return watch(await context.newPage(), url)
 }

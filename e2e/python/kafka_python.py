@@ -52,7 +52,8 @@ def produce(address, topic, *pairs):
         producer = KafkaProducer(
             bootstrap_servers=address,
             acks='all',
-            retries=0,
+            # A broker of a cluster may hear of a new topic a moment after the client.
+            retries=3,
             linger_ms=5,
             max_in_flight_requests_per_connection=1,
             compression_type=None if codec == 'none' else codec,
