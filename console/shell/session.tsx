@@ -58,6 +58,8 @@ export function SessionProvider({ first, known, children }: SessionProviderProps
   /** Those that wait for the sign-in. */
   const waiting = useRef<PromiseWithResolvers<void> | null>(null)
   const tabs = useMemo(() => new BroadcastChannel(TABS), [])
+  /** Counts who-is-signed-in requests: the last one that was sent, and the first whose answer still counts. */
+  const asked = useRef({ last: 0, counts: 0 })
   /** The user whose page this is, also while the session is over; undefined before the sign-in. */
   const user = useRef<string>(undefined)
   /** Counts the users: the page of another one begins anew. */
@@ -69,15 +71,21 @@ export function SessionProvider({ first, known, children }: SessionProviderProps
     /** Forgets the user and everything that this user saw. Requests of this user must not run for another one. */
     function forget() {
       user.current = undefined
+      // An answer that is on its way may still name the user.
+      asked.current.counts = asked.current.last + 1
       waiting.current?.reject(ownProblem('NOT_REPEATED', UNAUTHORIZED))
       waiting.current = null
       setExpired(false)
       client.clear()
     }
     async function refresh(options: AskOptions = {}, asking = ask('describe session', {}, options)) {
+      const turn = ++asked.current.last
+      const isOutdated = () => turn < asked.current.counts
       try {
         const found = await asking
         noteBeat(null)
+        if (isOutdated()) return found
+        asked.current.counts = turn
         setProblem(null)
         if (found.securityEnabled && found.user === undefined) {
           // The page stays as the user left it, under the sign-in.
@@ -99,7 +107,7 @@ export function SessionProvider({ first, known, children }: SessionProviderProps
       } catch (error) {
         if (error instanceof Problem) {
           noteBeat(error.isAway ? error : null)
-          setProblem(error)
+          if (!isOutdated()) setProblem(error)
         }
         throw error
       }

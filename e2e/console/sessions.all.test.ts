@@ -131,6 +131,36 @@ describe('sessions of the console', { skip: noBrowser }, () => {
     await page.getByText('seen-before').first().waitFor()
   })
 
+  test('an answer that names the user and comes after signing out does not bring the user back', async t => {
+    const { page } = await open(t, '/topics')
+    await page.getByRole('button', { name: /^Account and preferences/ }).click()
+    const held = Promise.withResolvers<void>()
+    const left = Promise.withResolvers<void>()
+    const late = Promise.withResolvers<void>()
+    await page.route(
+      '**/api/v1/auth/status',
+      async route => {
+        const response = await route.fetch()
+        held.resolve()
+        await left.promise
+        await route.fulfill({ response })
+        late.resolve()
+      },
+      { times: 1 },
+    )
+    // The heartbeat of the page.
+    await held.promise
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    const heading = page.getByRole('heading', { name: 'Sign in to Ketch' })
+    await heading.waitFor()
+    left.resolve()
+    await late.promise
+    // The next beat.
+    await page.waitForRequest('**/api/v1/auth/status')
+    await heading.waitFor()
+    assert.equal(await page.getByRole('dialog', { name: 'Your session ended' }).count(), 0)
+  })
+
   test('no secret stays in an address, in the storage of the browser, or in the page after signing out', async t => {
     const { page } = await open(t, '/security?tab=users&q=x')
     await page.getByRole('button', { name: /^Account and preferences/ }).click()
