@@ -58,8 +58,8 @@ export function SessionProvider({ first, known, children }: SessionProviderProps
   /** Those that wait for the sign-in. */
   const waiting = useRef<PromiseWithResolvers<void> | null>(null)
   const tabs = useMemo(() => new BroadcastChannel(TABS), [])
-  /** Counts who-is-signed-in requests: the last one that was sent, and the first whose answer still counts. */
-  const asked = useRef({ last: 0, counts: 0 })
+  /** Counts the users who have left. */
+  const gone = useRef(0)
   /** The user whose page this is, also while the session is over; undefined before the sign-in. */
   const user = useRef<string>(undefined)
   /** Counts the users: the page of another one begins anew. */
@@ -71,21 +71,19 @@ export function SessionProvider({ first, known, children }: SessionProviderProps
     /** Forgets the user and everything that this user saw. Requests of this user must not run for another one. */
     function forget() {
       user.current = undefined
-      // An answer that is on its way may still name the user.
-      asked.current.counts = asked.current.last + 1
+      gone.current++
       waiting.current?.reject(ownProblem('NOT_REPEATED', UNAUTHORIZED))
       waiting.current = null
       setExpired(false)
       client.clear()
     }
     async function refresh(options: AskOptions = {}, asking = ask('describe session', {}, options)) {
-      const turn = ++asked.current.last
-      const isOutdated = () => turn < asked.current.counts
+      const before = gone.current
       try {
         const found = await asking
         noteBeat(null)
-        if (isOutdated()) return found
-        asked.current.counts = turn
+        // The broker may have answered before the user left, and the answer came late.
+        if (before !== gone.current) return found
         setProblem(null)
         if (found.securityEnabled && found.user === undefined) {
           // The page stays as the user left it, under the sign-in.
@@ -107,7 +105,7 @@ export function SessionProvider({ first, known, children }: SessionProviderProps
       } catch (error) {
         if (error instanceof Problem) {
           noteBeat(error.isAway ? error : null)
-          if (!isOutdated()) setProblem(error)
+          setProblem(error)
         }
         throw error
       }

@@ -180,11 +180,22 @@ const PASSING: readonly number[] = [14, 15, 16]
 
 const POLLS_BEFORE_COMMIT = 3
 
+interface MemberOptions {
+  /** The store may lose acknowledged data, so that a lost group is no error. */
+  readonly mayLose?: boolean
+  /** Called if the coordinator refuses for a while. The member then joins again. */
+  readonly refusedForAWhile?: () => void
+}
+
 /**
  * A member of a classic group: it joins, takes its partitions, polls and commits. If the group removes it, it joins
- * again. A lost group is an error, unless the store may lose acknowledged data (`mayLose`).
+ * again.
  */
-export async function runGroupMember(run: Run, group: string, { mayLose = false } = {}): Promise<void> {
+export async function runGroupMember(
+  run: Run,
+  group: string,
+  { mayLose = false, refusedForAWhile = () => {} }: MemberOptions = {},
+): Promise<void> {
   let memberId = ''
   while (!run.stopping) {
     const wire = await run.connect()
@@ -199,8 +210,10 @@ export async function runGroupMember(run: Run, group: string, { mayLose = false 
         } catch (error) {
           if (!(error instanceof GroupRefusal)) throw error
           if (error.code === UNKNOWN_MEMBER_ID || (mayLose && error.code === GROUP_ID_NOT_FOUND)) memberId = ''
-          else if (PASSING.includes(error.code)) await run.pause(20)
-          else if (!REJOIN.includes(error.code)) throw error
+          else if (PASSING.includes(error.code)) {
+            refusedForAWhile()
+            await run.pause(20)
+          } else if (!REJOIN.includes(error.code)) throw error
           process = run.history.process()
         }
       }

@@ -3,15 +3,17 @@
 
 import { useState } from 'react'
 import { useRead } from '../../api/queries.ts'
-import { Loaded } from '../../parts/states.tsx'
+import { lazyPart } from '../../parts/lazy-part.tsx'
+import { Loaded, Skeleton } from '../../parts/states.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { type Edits, NO_EDITS } from './config-edits.ts'
 import { isMissingTopic, MissingTopic } from './missing-topic.tsx'
-import { TopicAccess } from './topic-access.tsx'
 import { TopicConfiguration } from './topic-configuration.tsx'
 import { TopicHead } from './topic-head.tsx'
 import { TopicOverview } from './topic-overview.tsx'
 import { TopicPartitions } from './topic-partitions.tsx'
+
+const TopicAccess = lazyPart(async () => (await import('./topic-access.tsx')).TopicAccess, <Skeleton rows={6} />)
 
 export function Topic() {
   const { params } = useHere('topic')
