@@ -40,7 +40,11 @@ function newLoad() {
     again: null as number | null,
     more(count: number) {
       const wanted = acknowledged.size + count
-      return eventually(`${count} more acknowledgements`, () => acknowledged.size >= wanted, LONGEST_MS)
+      return eventually(`${count} more acknowledgements`, () => acknowledged.size >= wanted, LONGEST_MS).catch(
+        error => {
+          throw new Error(`${error.message}; ${failures.length} failures, such as ${failures.at(-1)}`, { cause: error })
+        },
+      )
     },
   }
   return { load, acknowledge: (value: number) => acknowledged.add(value), fail: (why: string) => failures.push(why) }
