@@ -42,8 +42,8 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
   const hear = useRef(onChange)
   /** The text that stands in the editor. */
   const known = useRef(text)
-  /** The texts that the parent heard of and has not drawn yet. It may draw an older one while the user types on. */
-  const told = useRef<string[]>([])
+  /** The texts of the parent since it last had that of the editor. It may draw an older one while the user types on. */
+  const told = useRef([text])
   const isEditable = onChange !== undefined
   useEffect(() => {
     hear.current = onChange
@@ -69,7 +69,7 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
     // The editor measures itself while it is empty. With a line of megabytes it would first draw all of it.
     view.coordsAtPos(0)
     known.current = text
-    told.current = []
+    told.current = [text]
     view.dispatch({
       changes: { from: 0, insert: text },
       selection: { anchor: 0 },
@@ -80,14 +80,13 @@ export function LargeText({ text, label, onChange, isJson = false, className = '
   }, [label, isJson, isEditable])
   useEffect(() => {
     const view = shown.current
-    const own = told.current.lastIndexOf(text)
-    told.current = told.current.slice(own + 1)
-    if (view === null || own !== -1 || text === known.current) return
+    const isNew = view !== null && !told.current.includes(text)
+    if (isNew || text === known.current) told.current = [text]
+    if (!isNew) return
     known.current = text
-    told.current = []
     const changes = { from: 0, to: view.state.doc.length, insert: text }
     view.dispatch({ changes, selection: { anchor: 0 }, scrollIntoView: true })
-  }, [text])
+  })
   return <div ref={host} data-large-text className={`min-w-0 ${className}`} />
 }
 

@@ -56,6 +56,7 @@ export function javaLoad(version: string) {
     const { address, topic, security } = options
     return withJavaLoad(version, security, [address, topic, PARTITIONS, PER_SECOND], async running => {
       const { load, acknowledge, fail } = newLoad()
+      load.again = 0
       let rest = ''
       running.child.stdout!.on('data', (chunk: Buffer) => {
         const lines = (rest + chunk).split('\n')
