@@ -139,8 +139,10 @@ test('topics are sorted by the sum of their rates before they are paged', {
   const first = async (api: AdminClient, scope: string) =>
     (await bodyOf(api, `/metrics/topics?sort=produce.recordsPerSecond&limit=1&samples=2&scope=${scope}`)).topics[0]
   for (const [i, api] of apis.entries()) {
+    // The newest step may have cut a round of the producing above in two, and then the order is another one.
     await eventually('the spread topic is first', async () => (await first(api, 'cluster')).name === 'spread')
-    assert.equal((await first(api, 'broker')).name, i === 0 ? 'here' : 'there')
+    const own = i === 0 ? 'here' : 'there'
+    await eventually(`${own} is first on its broker`, async () => (await first(api, 'broker')).name === own)
     assert.ok((await first(api, 'cluster')).samples.length <= 2)
   }
   isOver = true
