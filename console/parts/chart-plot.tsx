@@ -117,7 +117,8 @@ export function Plot({ times, series, tick, isBinary, cursor, onCursor }: PlotPr
   useEffect(() => {
     const made = plot.current
     if (made === null) return
-    const left = cursor === null ? -10 : made.valToPos(made.data[0][cursor]!, 'x')
+    const at = cursor === null ? undefined : made.data[0][cursor]
+    const left = at === undefined ? -10 : made.valToPos(at, 'x')
     if (Math.round(left) !== Math.round(made.cursor.left ?? -10))
       made.setCursor({ left, top: left < 0 ? -10 : 0 }, false)
   }, [cursor])
@@ -125,8 +126,21 @@ export function Plot({ times, series, tick, isBinary, cursor, onCursor }: PlotPr
   return <div ref={place} aria-hidden style={{ height: `${HEIGHT_IN_REM}rem` }} />
 }
 
+/** The last time in ms that a Date can have (ECMA-262, time values). */
+const LAST_TIME_MS = 8.64e15
+
+/**
+ * Returns the numbers to draw. An answer may have texts in their place, or numbers that nothing can have: with those,
+ * uPlot would look for the labels of an axis until the memory is used up. Without usable times the picture is empty.
+ */
 function dataOf({ times, series }: Pick<PlotProps, 'times' | 'series'>): uPlot.AlignedData {
-  return [[...times], ...series.map(({ values }) => [...values])]
+  const known = times.map(Number)
+  const isUsable = known.every(ms => Math.abs(ms) <= LAST_TIME_MS)
+  const drawn = (value: number | null) => {
+    const number = value === null ? Number.NaN : Number(value)
+    return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : null
+  }
+  return [isUsable ? known : [], ...series.map(({ values }) => (isUsable ? values.map(drawn) : []))]
 }
 
 /** Returns the width of the widest label in px. */

@@ -134,6 +134,28 @@ describe('answers that are none', { skip: noBrowser }, () => {
         assert.ok(troubled > pageStops.length / 2, `${troubled} of ${pageStops.length} pages say so`)
     })
 
+  for (const [kind, of] of [
+    ['texts', String],
+    ['beyond every number that a chart can draw', () => 1e300],
+  ] as const)
+    test(`a chart is drawn if its numbers are ${kind}`, async () => {
+      wrong = null
+      change = null
+      await page.goto(addressOf('group'))
+      // The broker writes down the lag of a group every 15 s, and the chart begins with two of them.
+      const canvas = page.locator('[data-chart] canvas').first()
+      await canvas.waitFor({ timeout: 60_000 })
+      change = value => (typeof value === 'number' ? of(value) : value)
+      const begun = visited.complaints.length
+      await page.reload()
+      await canvas.waitFor()
+      // A picture that is never finished would keep the page from answering.
+      await page.getByRole('button', { name: /^Show .* as a table$/ }).click()
+      await page.locator('[data-chart] table').waitFor()
+      change = null
+      assert.deepEqual(visited.complaints.slice(begun), [])
+    })
+
   for (const [kind, answer] of [
     ['an empty object', WRONG['an empty object']!],
     ['one with null for a row', [200, JSON_TYPE, '{"topics":[null],"total":1,"offset":0}']],
