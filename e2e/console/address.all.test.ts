@@ -68,7 +68,7 @@ describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
   for (const lane of [0, 1])
     describe(`of every page, ${lane + 1} of 2`, { concurrency: 1 }, () => {
       for (const { name, address } of pageStops.filter((_, at) => at % 2 === lane))
-        test(`${name} shows the same elsewhere, whichever control was used`, { timeout: 90_000 }, async () => {
+        test(`${name} shows the same elsewhere, whichever control was used`, { timeout: 180_000 }, async () => {
           const { here, there } = lanes[lane]!
           const wrong: string[] = []
           await here.goto(address)
@@ -119,7 +119,7 @@ describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
         })
     })
 
-  test('closing a topic that is made like another one leads back to that topic', { timeout: 30_000 }, async () => {
+  test('closing a topic that is made like another one leads back to that topic', { timeout: 180_000 }, async () => {
     const { here } = lanes[0]!
     await here.goto(addressOf('topic', {}, { topic: NAMES.topic }))
     const start = here.url()
@@ -131,7 +131,7 @@ describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
     await dialog.waitFor({ state: 'detached' })
   })
 
-  test('Back closes a record and leaves a tab', { timeout: 60_000 }, async () => {
+  test('Back closes a record and leaves a tab', { timeout: 180_000 }, async () => {
     const { page } = await visit(own, browser, world.url, {
       storageState: await lanes[0]!.here.context().storageState(),
     })

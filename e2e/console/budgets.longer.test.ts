@@ -75,7 +75,7 @@ describe('the sizes of the console', () => {
 
   test('the first load of every page is small, and asks this server alone in few requests', {
     skip: noBrowser,
-    timeout: 120_000,
+    timeout: 180_000,
   }, async t => {
     const world = await startWorld(t, 'embedded')
     await seed(world)

@@ -120,7 +120,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
     for (const { label, state } of found) if (state === 'absent') assert.ok(!labels.includes(label), label)
   }
 
-  test('without sign-in every page works, and everybody is an administrator', { timeout: 120_000 }, async t => {
+  test('without sign-in every page works, and everybody is an administrator', { timeout: 180_000 }, async t => {
     ensureConsole()
     const broker = await startBroker(t, { topics: [], 'admin.security-enabled': false }, { hasHttp: true })
     const admin = adminClient(broker.url)
@@ -139,7 +139,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
   })
 
   for (const state of ['off', 'on'] as const)
-    test(`with everything ${state} that a setting switches`, { timeout: 120_000 }, async t => {
+    test(`with everything ${state} that a setting switches`, { timeout: 180_000 }, async t => {
       const settings: Partial<Values> =
         state === 'off' ? OFF : { 'broker.acl.enabled': true, 'broker.sasl.enabled': true }
       // The members of the seeded groups speak without TLS and SASL, so these are on for a broker without members.
@@ -167,7 +167,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
       visited.assertQuiet()
     })
 
-  test('over TLS on both ports', { timeout: 120_000 }, async t => {
+  test('over TLS on both ports', { timeout: 180_000 }, async t => {
     ensureConsole()
     const { certificateFile, keyFile } = await makeCertificate(t)
     const files = { 'server.tls': true, 'server.cert-file': certificateFile, 'server.key-file': keyFile }
@@ -181,7 +181,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
     assert.deepEqual((await walk(visited)).wrong, [])
   })
 
-  test('the commands say what the files of a secure listener leave open', { timeout: 120_000 }, async t => {
+  test('the commands say what the files of a secure listener leave open', { timeout: 180_000 }, async t => {
     ensureConsole()
     const { certificateFile, keyFile } = await makeCertificate(t)
     const provider = { 'broker.sasl.oauth.issuer-uri': 'https://id.example', 'broker.sasl.oauth.audience': 'kafka' }

@@ -38,7 +38,7 @@ async function openShell(t: TestContext, access: CommandAccess): Promise<Shell> 
 
 test('the commands for an open broker do what they say with names that a shell would take apart', {
   skip,
-  timeout: 120_000,
+  timeout: 180_000,
 }, async t => {
   const { port, url } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
   const bootstrap = `127.0.0.1:${port}`
@@ -91,7 +91,7 @@ test('the commands for an open broker do what they say with names that a shell w
 
 test('the commands for a secure broker work with the files and the sign-in that they name', {
   skip,
-  timeout: 120_000,
+  timeout: 180_000,
 }, async t => {
   const { certificateFile: caFile, keyFile } = await makeCertificate(t)
   const { port, url } = await startBroker(

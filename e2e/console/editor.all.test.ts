@@ -11,7 +11,10 @@ const REST = 'x'.repeat(300_000)
 /** An accent that is a character of its own, and a family of several characters. */
 const FAMILY = '\u{1F469}\u200D\u{1F467}'
 
-test('the keys of the editor change a text as those of every editor', { skip: noBrowser, timeout: 60_000 }, async t => {
+test('the keys of the editor change a text as those of every editor', {
+  skip: noBrowser,
+  timeout: 180_000,
+}, async t => {
   const { url, admin, connect } = await startWorld(t, 'embedded')
   await must(admin, 'POST', '/api/v1/topics', { name: 'long', partitions: 1 })
   const wire = await connect()

@@ -136,7 +136,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
         tampered = await tamper(page)
       })
       for (const { name, address } of ownStops.filter((_, at) => at % 2 === lane))
-        test(name, { timeout: 60_000 }, async () => {
+        test(name, { timeout: 180_000 }, async () => {
           const { asked, state } = tampered
           state.fault = null
           // Else requests that the page before sends in its last moment would count as those of this page.
@@ -203,7 +203,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
     // The overview asks for the other answers after its first one. It is the page with the most requests at once.
     const places = { overview: '/', topics: addressOf('topics'), messages: addressOf('messages'), storage: '/storage' }
     for (const [name, address] of Object.entries(places))
-      test(`${name}: it waits, says so in time, and is right after another try`, { timeout: 60_000 }, async t => {
+      test(`${name}: it waits, says so in time, and is right after another try`, { timeout: 180_000 }, async t => {
         const holds = (operation: Operation) => name !== 'overview' || operation !== 'read topic metrics'
         const { url, state } = await startHolding(t, world.url, holds)
         const { page, assertQuiet } = await visitAs(t, browser, url, world.admin.cookie)

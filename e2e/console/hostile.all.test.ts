@@ -104,7 +104,7 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
     return await page.evaluate('navigator.clipboard.readText()')
   }
 
-  test('on the pages that list them', { timeout: 60_000 }, () =>
+  test('on the pages that list them', { timeout: 180_000 }, () =>
     sufferAll([
       '/',
       addressOf('topics'),
@@ -121,7 +121,7 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
     ]),
   )
 
-  test('as names of topics', { timeout: 60_000 }, async () => {
+  test('as names of topics', { timeout: 180_000 }, async () => {
     await sufferAll(
       HOSTILE_TOPICS.flatMap(topic => [
         addressOf('topic', {}, { topic }),
@@ -148,7 +148,7 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
     }
   })
 
-  test('as names that are typed to confirm', { timeout: 60_000 }, async () => {
+  test('as names that are typed to confirm', { timeout: 180_000 }, async () => {
     const wire = await world.connect()
     for (const [group, spelled] of [
       ['a\u200Bb', 'aU+200Bb'],
@@ -204,7 +204,7 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
   })
 
   test('in one line of five million characters: the text is there soon, and only its part in view is drawn', {
-    timeout: 120_000,
+    timeout: 180_000,
   }, async () => {
     for (const at of LONG_LINES.keys()) {
       await page.goto(addressOf('messages', { at: `0-${at}` }, { topic: LONG_LINES_TOPIC }))
@@ -279,7 +279,7 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
     await sufferAll([...addresses, ...strangers])
   })
 
-  test('in what an identity provider and an address say to the sign-in', { timeout: 120_000 }, async t => {
+  test('in what an identity provider and an address say to the sign-in', { timeout: 180_000 }, async t => {
     const port = await freePort()
     const origin = `http://127.0.0.1:${port}`
     const provider = await startRealProvider(t, `${origin}/api/v1/auth/oidc/callback`, {})

@@ -19,7 +19,7 @@ describe('the console', { concurrency: STORES.length }, () => {
       after(() => browser?.close())
       for (const { name, stores = STORES, skip: isSkipped = false, run } of journeys)
         if (stores.includes(store))
-          test(name, { skip: isSkipped, timeout: 120_000 }, async t => {
+          test(name, { skip: isSkipped, timeout: 180_000 }, async t => {
             await run({ t, browser, store })
           })
     })

@@ -137,7 +137,7 @@ describe('the console as a screen reader gets it', { skip: noBrowser, concurrenc
   const tried = new Set<string>()
 
   for (const { name, address, page: id } of stops)
-    test(name, { timeout: 60_000 }, async () => {
+    test(name, { timeout: 180_000 }, async () => {
       await page.goto(address)
       await settle(page)
       const wrong: string[] = []
@@ -162,7 +162,7 @@ describe('the console as a screen reader gets it', { skip: noBrowser, concurrenc
       assert.deepEqual(wrong, [])
     })
 
-  test('the pages that need no session', { timeout: 60_000 }, async () => {
+  test('the pages that need no session', { timeout: 180_000 }, async () => {
     const bare = await startBare(own, 'embedded', { 'admin.bootstrap': false })
     for (const id of openPages) {
       const visited = await visit(own, browser, id === 'setup' ? bare.url : world.url)
@@ -183,7 +183,7 @@ describe('the console as a screen reader gets it', { skip: noBrowser, concurrenc
       .filter(text => text !== '')
   }
 
-  test('results are announced by regions that were there before', { timeout: 60_000 }, async t => {
+  test('results are announced by regions that were there before', { timeout: 180_000 }, async t => {
     const visited = await visitAs(t, browser, world.url, world.admin.cookie)
     const own = visited.page
     const of = await own.context().newCDPSession(own)

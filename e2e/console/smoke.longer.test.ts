@@ -10,7 +10,7 @@ import { ADMIN, must, startWorld } from './world.ts'
 
 test('an administrator signs in, creates a topic, sees it, and finds every page', {
   skip: noBrowser,
-  timeout: 60_000,
+  timeout: 180_000,
 }, async t => {
   const { url, admin } = await startWorld(t, 'embedded')
   const browser = await openBrowser()

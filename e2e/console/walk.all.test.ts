@@ -165,7 +165,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
         })
 
         for (const { name, page: id, address } of stops)
-          test(name, { timeout: 60_000 }, async () => {
+          test(name, { timeout: 180_000 }, async () => {
             const { page, complaints, refusals } = walk.visit
             const before = { complaints: complaints.length, refusals: refusals.length }
             await page.goto(address)
@@ -205,7 +205,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
             assert.deepEqual(wrong, [])
           })
 
-        test('what lies over every page', { timeout: 60_000 }, async () => {
+        test('what lies over every page', { timeout: 180_000 }, async () => {
           const { page } = walk.visit
           await page.goto('/')
           await settle(page)
@@ -301,7 +301,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
     assert.deepEqual(dead, [])
   })
 
-  test('the pages that need no session', { timeout: 60_000 }, async () => {
+  test('the pages that need no session', { timeout: 180_000 }, async () => {
     const bare = await startBare(own, 'embedded', { 'admin.bootstrap': false })
     for (const id of openPages) {
       const { page, assertQuiet } = await visit(own, browser, id === 'setup' ? bare.url : world.url)

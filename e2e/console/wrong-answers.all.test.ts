@@ -108,7 +108,7 @@ describe('answers that are none', { skip: noBrowser }, () => {
   }
 
   for (const [kind, answer] of Object.entries(WRONG))
-    test(`every page stays if the answer is ${kind}`, { timeout: 120_000 }, async () => {
+    test(`every page stays if the answer is ${kind}`, { timeout: 180_000 }, async () => {
       wrong = answer
       await sufferAll()
     })
@@ -124,7 +124,7 @@ describe('answers that are none', { skip: noBrowser }, () => {
   })
 
   for (const [kind, how] of Object.entries(SPOILED))
-    test(`every page stays if in the answer ${kind}`, { timeout: 120_000 }, async () => {
+    test(`every page stays if in the answer ${kind}`, { timeout: 180_000 }, async () => {
       wrong = null
       change = how
       const troubled = await sufferAll()
