@@ -5,7 +5,7 @@ import './chart.css'
 import { useEffect, useRef, useSyncExternalStore } from 'react'
 import uPlot from 'uplot'
 import { usePreference } from '../shell/preferences.ts'
-import { timeOfDay } from '../text/zone.ts'
+import { MOST_MS, timeOfDay } from '../text/zone.ts'
 import { LOOKS, markedValues, type Series } from './chart-look.ts'
 import { useZone } from './time.tsx'
 
@@ -126,21 +126,18 @@ export function Plot({ times, series, tick, isBinary, cursor, onCursor }: PlotPr
   return <div ref={place} aria-hidden style={{ height: `${HEIGHT_IN_REM}rem` }} />
 }
 
-/** The last time in ms that a Date can have (ECMA-262, time values). */
-const LAST_TIME_MS = 8.64e15
-
 /**
  * Returns the numbers to draw. An answer may have texts in their place, or numbers that nothing can have: with those,
  * uPlot would look for the labels of an axis until the memory is used up. Without usable times the picture is empty.
  */
 function dataOf({ times, series }: Pick<PlotProps, 'times' | 'series'>): uPlot.AlignedData {
-  const known = times.map(Number)
-  const isUsable = known.every(ms => Math.abs(ms) <= LAST_TIME_MS)
-  const drawn = (value: number | null) => {
-    const number = value === null ? Number.NaN : Number(value)
-    return Math.abs(number) <= Number.MAX_SAFE_INTEGER ? number : null
-  }
-  return [isUsable ? known : [], ...series.map(({ values }) => (isUsable ? values.map(drawn) : []))]
+  const isUsable = times.every(ms => Math.abs(ms) <= MOST_MS)
+  if (!isUsable) return [[], ...series.map(() => [])]
+  return [times.map(Number), ...series.map(({ values }) => values.map(drawable))]
+}
+
+function drawable(value: number | null): number | null {
+  return value !== null && Math.abs(value) <= Number.MAX_SAFE_INTEGER ? Number(value) : null
 }
 
 /** Returns the width of the widest label in px. */

@@ -9,7 +9,7 @@ export type Zone = string
 export const UTC: Zone = 'UTC'
 
 /** The times of a Date (ECMA-262, 21.4.1.1). Kafka's timestamps may lie beyond. */
-const MOST_MS = 8.64e15
+export const MOST_MS = 8.64e15
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
