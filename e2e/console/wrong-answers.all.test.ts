@@ -70,9 +70,11 @@ describe('answers that are none', { skip: noBrowser }, () => {
     visited = await visitAs(own, browser, world.url, world.admin.cookie)
     ;({ page } = visited)
     await page.route(/\/api\/v1\/(?!auth\/)/, async (route: Route) => {
-      if (change !== null) {
+      // The test may end while the answer is fetched.
+      const how = change
+      if (how !== null) {
         const response = await route.fetch()
-        return route.fulfill({ response, json: spoil((await response.json()) as object, change) })
+        return route.fulfill({ response, json: spoil((await response.json()) as object, how) })
       }
       if (wrong === null) return route.continue()
       const [status, contentType, body] = wrong
