@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { test } from 'node:test'
 import { crc32c } from '../base/crc32c.ts'
+import { rewriteConformance } from './rewrite-conformance.ts'
 import type { Append, Appended, Batch, Committed, Opened, Read, Row, Store, StreamId } from './store.ts'
 import { streamId } from './store.ts'
 
@@ -74,6 +75,8 @@ const offsets = (read: Read) => read.batches.map(batch => batch.baseOffset)
 
 /** Registers the suite. `open` creates an empty store and cleans up through the test context. */
 export function storeConformance(name: string, open: (t: TestContext) => Promise<StoreUnderTest>): void {
+  rewriteConformance(name, open)
+
   const check = (sentence: string, body: (under: StoreUnderTest) => Promise<void>): void => {
     test(`${name}: ${sentence}`, async t => body(await open(t)))
   }
@@ -106,6 +109,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
         epochs: [{ epoch: 1, startOffset: 0 }],
         rows: {},
         lastAttempt: null,
+        pass: { to: 0, until: 0 },
         damage: null,
       },
     )

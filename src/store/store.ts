@@ -10,7 +10,9 @@
 //   OutcomeUnknown is not certain: the caller must `open` the stream again and compare `lastAttempt` before any other
 //   call.
 // - A reader sees only data that is durable by the adapter's rules. Data that a reader has seen does not disappear
-//   later.
+//   later, unless the leader trims or rewrites it.
+// - A rewrite takes effect as a whole or not at all, with its rows. A read beside it returns the old batches or the new
+//   ones, never a part of both and never a hole.
 // - Calls on one stream or document take effect in call order.
 // - The caller does not change bytes that it has passed to the store, and the store does not change bytes that it has
 //   returned.
@@ -79,6 +81,8 @@ export interface Opened {
   readonly epochs: readonly EpochStart[]
   readonly rows: ReadonlyMap<string, Uint8Array>
   readonly lastAttempt: string | null
+  /** How far the last pass of rewrites has come. */
+  readonly pass: Pass
   /**
    * Set if the store found damage: the stream is readable below `offset` and refuses appends. The message is for
    * people.
@@ -100,6 +104,43 @@ export interface Append {
    */
   readonly batches: readonly Batch[]
   readonly rows: readonly Row[]
+}
+
+/**
+ * One piece of a pass that replaces the batches of a stream from its log start on, for example by what log compaction
+ * leaves. The pieces of a pass follow each other without a gap.
+ */
+export interface Rewrite {
+  readonly stream: StreamId
+  readonly epoch: number
+  /**
+   * Where the last rewrite ended (`to` of Pass), or the log start if a trim has passed it: the pass goes on. Or the log
+   * start, once the last pass has reached its `until`: a new pass begins.
+   */
+  readonly from: number
+  /** Above `from`, and not above the high watermark. No batch begins below it and ends above it. */
+  readonly to: number
+  /**
+   * The batches that replace all that end above `from` and begin below `to`, in offset order without overlap (gaps are
+   * allowed). A batch may have no record, and the one that contains the log start begins below it. Empty if nothing
+   * stays. The newest batch of the log must stay, so that a reader below the high watermark finds a next place.
+   */
+  readonly batches: readonly Batch[]
+  readonly rows: readonly Row[]
+}
+
+/** How far the last pass of rewrites has come. A stream that was never rewritten has a pass that ended at 0. */
+export interface Pass {
+  /** The offset at which the last rewrite ended. It may lie below the log start. */
+  readonly to: number
+  /** The offset that the pass must reach before another pass may begin at the log start. */
+  readonly until: number
+}
+
+export interface Rewritten extends Pass {
+  readonly kind: 'rewritten'
+  /** The size in bytes of all batches of the stream after the rewrite. */
+  readonly bytes: number
 }
 
 /** The stream does not exist: it was never created, or was removed. */
@@ -341,6 +382,13 @@ export interface Store {
   ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone>
 
   /**
+   * Replaces the batches of a part of the stream. End, high watermark and epochs do not change. Returns Damaged if the
+   * stream is damaged at or below `to`. The caller keeps a piece within 1 MiB or one batch, because an append waits for
+   * it.
+   */
+  rewrite(rewrite: Rewrite): Promise<Rewritten | Fenced | Gone | Damaged>
+
+  /**
    * Recreates a stream if the store has lost the stream or all its batches. It is for an operator who accepts the
    * loss. The stream begins and ends at `end`, or higher if the store still knows higher offsets. The next epoch is
    * above `epoch` and above every epoch that the store still knows. Remaining rows are deleted.
@@ -415,6 +463,32 @@ export function checkAppend({ stream, at, batches }: Append): void {
     if (objection !== null) assert(false, `an append to ${stream} ${objection}`)
     end = batch.nextOffset
   }
+}
+
+/** Asserts the properties of a rewrite that every adapter relies on. */
+export function checkRewrite({ stream, from, to, batches }: Rewrite): void {
+  assert(from < to, `a rewrite of ${stream} ends at ${to}, which is not above its beginning ${from}`)
+  // The batch that contains the log start begins below `from`.
+  let end = Math.min(from, batches[0]?.baseOffset ?? from)
+  for (const batch of batches) {
+    const objection = objectionTo(batch, end)
+    if (objection !== null) assert(false, `a rewrite of ${stream} ${objection}`)
+    assert(batch.nextOffset > from, `a rewrite of ${stream} from ${from} has a batch that ends at ${batch.nextOffset}`)
+    end = batch.nextOffset
+  }
+  assert(end <= to, `a rewrite of ${stream} up to ${to} has a batch that ends at ${end}`)
+}
+
+/**
+ * Returns the pass after this rewrite. Asserts that the rewrite begins and ends where the port allows it. `start` is the
+ * log start.
+ */
+export function passAfter({ stream, from, to }: Rewrite, start: number, last: Pass, highWatermark: number): Pass {
+  const isNew = from === start && last.to >= last.until
+  const isAllowed = isNew || from === Math.max(start, last.to)
+  assert(isAllowed, `a rewrite of ${stream} begins at ${from}; the last one ended at ${last.to} of ${last.until}`)
+  assert(to <= highWatermark, `a rewrite of ${stream} ends at ${to}, above the high watermark ${highWatermark}`)
+  return { to, until: isNew && from < last.to ? last.to : last.until }
 }
 
 /**

@@ -19,14 +19,18 @@ import type {
   Kept,
   Misplaced,
   Opened,
+  Pass,
   Read,
   ReadLimits,
   Remade,
+  Rewrite,
+  Rewritten,
   Row,
   StreamId,
   Trimmed,
   Usage,
 } from '../../src/store/store.ts'
+import { passAfter } from '../../src/store/store.ts'
 
 export interface Stream {
   epoch: number
@@ -39,6 +43,7 @@ export interface Stream {
   batches: Batch[]
   readonly rows: Map<string, Uint8Array>
   lastAttempt: string | null
+  pass: Pass
   damage: { readonly offset: number; readonly message: string } | null
   /** The incarnation of the store under which the stream was last opened. */
   incarnation: string | null
@@ -80,6 +85,7 @@ export function create(contents: Contents, streams: readonly StreamId[]): void {
       batches: [],
       rows: new Map(),
       lastAttempt: null,
+      pass: { to: 0, until: 0 },
       damage: null,
       incarnation: null,
     })
@@ -117,6 +123,7 @@ export function open(
     epochs: [...stream.epochs],
     rows: new Map(stream.rows),
     lastAttempt: stream.lastAttempt,
+    pass: stream.pass,
     damage: stream.damage,
   }
 }
@@ -239,6 +246,32 @@ export function trim(
   dropDeadEpochs(stream)
   applyRows(stream.rows, rows)
   return { kind: 'trimmed', start: stream.start, bytes: bytes - stream.bytes }
+}
+
+export function rewrite(contents: Contents, asked: Rewrite): Rewritten | Fenced | Gone | Damaged {
+  const stream = contents.streams.get(asked.stream)
+  if (stream === undefined) return { kind: 'gone' }
+  if (asked.epoch !== stream.epoch) return { kind: 'fenced', epoch: stream.epoch }
+  const { from, to, batches, rows } = asked
+  if (stream.damage !== null && stream.damage.offset < to) return { kind: 'damaged', message: stream.damage.message }
+  stream.pass = passAfter(asked, stream.start, stream.pass, stream.highWatermark)
+  const kept = stream.batches.filter(({ nextOffset }) => nextOffset <= from)
+  const above = stream.batches.filter(({ baseOffset }) => baseOffset >= to)
+  const replaced = stream.batches.slice(kept.length, stream.batches.length - above.length)
+  const isWhole = (replaced[0]?.baseOffset ?? from) >= (from === stream.start ? 0 : from)
+  assert(isWhole && (replaced.at(-1)?.nextOffset ?? to) <= to, `a rewrite cuts a batch of ${asked.stream}`)
+  assert(
+    (batches[0]?.baseOffset ?? from) >= (kept.at(-1)?.nextOffset ?? 0),
+    `a rewrite overlaps a batch of ${asked.stream}`,
+  )
+  assert(
+    batches.length + above.length > 0 || replaced.length === 0,
+    `a rewrite removes the newest batch of ${asked.stream}`,
+  )
+  stream.batches = [...kept, ...batches, ...above]
+  stream.bytes = stream.batches.reduce((sum, batch) => sum + batch.bytes.length, 0)
+  applyRows(stream.rows, rows)
+  return { kind: 'rewritten', ...stream.pass, bytes: stream.bytes }
 }
 
 /** In this store a stream is lost completely or not at all. */

@@ -6,7 +6,7 @@
 import { assert } from '../../src/base/assert.ts'
 import { type Clock, within } from '../../src/base/clock.ts'
 import type { Append, Commit, ReadLimits, Store, StreamId } from '../../src/store/store.ts'
-import { checkAppend, OutcomeUnknown, StoreUnavailable } from '../../src/store/store.ts'
+import { checkAppend, checkRewrite, OutcomeUnknown, StoreUnavailable } from '../../src/store/store.ts'
 import * as contents from './contents.ts'
 
 export type StoreVerb = Exclude<keyof Store, 'description' | 'breaker' | 'renewed' | 'close'>
@@ -65,6 +65,7 @@ const VERBS: readonly StoreVerb[] = [
   'confirm',
   'read',
   'trim',
+  'rewrite',
   'remake',
   'load',
   'version',
@@ -209,6 +210,10 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
       }),
     read: (id: StreamId, from: number, limits: ReadLimits) => call('read', () => contents.read(held, id, from, limits)),
     trim: (id, epoch, before, rows) => call('trim', () => contents.trim(held, id, epoch, before, rows)),
+    rewrite: asked => {
+      checkRewrite(asked)
+      return call('rewrite', () => contents.rewrite(held, asked))
+    },
     remake: (id, epoch, end) => call('remake', () => contents.remake(held, id, epoch, end)),
 
     load: (kind, name) => call('load', () => contents.load(held, kind, name)),

@@ -10,6 +10,9 @@ import {
   type Batch,
   type Commit,
   checkAppend,
+  checkRewrite,
+  type Fenced,
+  type Gone,
   OutcomeUnknown,
   type Store,
   StoreUnavailable,
@@ -32,6 +35,8 @@ export interface Safeguards {
   readonly place: boolean
   /** An append must name exactly the end and the epoch of the stream; without this safeguard ids must only increase. */
   readonly compare: boolean
+  /** A rewrite must name the epoch of the stream. */
+  readonly rewriteEpoch: boolean
   /** A stream that was opened under another incarnation of the server must be opened again. */
   readonly incarnation: boolean
   /** Offsets that were once reported are not used again, even if the server has lost them. */
@@ -46,6 +51,7 @@ export const ALL_SAFEGUARDS: Safeguards = Object.freeze({
   attempt: true,
   place: true,
   compare: true,
+  rewriteEpoch: true,
   incarnation: true,
   floor: true,
   sweep: true,
@@ -250,6 +256,16 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
     return highWatermark
   }
 
+  /** Returns true if the stream was opened under another incarnation than the one that the connection knows. */
+  function isElsewhere(id: StreamId, { incarnation }: Link): boolean {
+    return safeguards.incarnation && (openedUnder.get(id) ?? incarnation) !== incarnation
+  }
+
+  function fenced(id: StreamId): Fenced | Gone {
+    const stream = server.contents.streams.get(id)
+    return stream === undefined ? { kind: 'gone' } : { kind: 'fenced', epoch: stream.epoch }
+  }
+
   /** Throws OutcomeUnknown for a write that could still be lost. */
   function certain<T>({ value, isCovered }: Done<T>): T {
     if (!isCovered) throw new OutcomeUnknown('it is written, but not on enough replicas')
@@ -319,13 +335,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       const done = await call(
         'append',
         at => {
-          const stream = server.contents.streams.get(id)
-          const under = openedUnder.get(id) ?? at.incarnation
-          if (safeguards.incarnation && under !== at.incarnation) {
-            return stream === undefined
-              ? ({ kind: 'gone' } as const)
-              : ({ kind: 'fenced', epoch: stream.epoch } as const)
-          }
+          if (isElsewhere(id, at)) return fenced(id)
           return server.write(
             all => {
               const outcome = safeguards.compare ? contents.append(all, asked) : appendById(all, asked)
@@ -363,6 +373,26 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
           const stream = all.streams.get(id)
           if (stream !== undefined) stream.highWatermark = Math.max(stream.highWatermark, known)
           return contents.trim(all, id, epoch, before, rows)
+        },
+        false,
+      )
+      return done.value
+    },
+
+    async rewrite(rewrite) {
+      checkRewrite(rewrite)
+      const asked = { ...rewrite, batches: rewrite.batches.map(copy) }
+      const { stream: id } = rewrite
+      const known = told.get(id) ?? 0
+      const done = await call(
+        'rewrite',
+        at => {
+          if (isElsewhere(id, at)) return fenced(id)
+          return server.write(all => {
+            const stream = all.streams.get(id)
+            if (stream !== undefined) stream.highWatermark = Math.max(stream.highWatermark, known)
+            return contents.rewrite(all, safeguards.rewriteEpoch ? asked : { ...asked, epoch: stream?.epoch ?? 0 })
+          })
         },
         false,
       )
