@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { fc } from '../../testing/property.ts'
+import { crc32c } from '../base/crc32c.ts'
 import { exampleAppend, exampleBatch, expectKind, type StoreUnderTest } from './conformance.ts'
 import { type Batch, type Opened, type Read, type Row, type Store, streamId } from './store.ts'
 
@@ -19,7 +20,10 @@ const plain = (rows: ReadonlyMap<string, Uint8Array>) =>
 /** The same place with another content: what cleaning leaves of a batch of ten records. */
 function cleaned(baseOffset: number, size = 300, records = 3, epoch = 1): Batch {
   const batch = exampleBatch(baseOffset, 10, size, epoch)
-  return { ...batch, recordCount: records }
+  const bytes = Buffer.from(batch.bytes)
+  bytes.writeInt32BE(records, 57)
+  bytes.writeUInt32BE(crc32c(bytes.subarray(21)), 17)
+  return { ...batch, recordCount: records, bytes }
 }
 
 /** Registers the tests. `open` creates an empty store and cleans up through the test context. */

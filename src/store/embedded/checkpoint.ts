@@ -15,7 +15,8 @@
 import { createHash } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
 import { type Contents, newStream, type Overlay, type Stream } from './contents.ts'
-import { decodeRun, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
+import { isCovered } from './pieces.ts'
+import { decodeRun, isCopyOf, type Moved, type Run, runKey, runsBetween, streamEnd, streamStart } from './run-index.ts'
 import type { Change, TableName, Tables } from './tables.ts'
 
 /** A position between two rounds of the journal. */
@@ -69,6 +70,8 @@ type StreamValue = Pick<
   | 'damage'
   | 'appendedBytes'
   | 'droppedBytes'
+  | 'gaps'
+  | 'pass'
   | 'sweptTo'
 >
 
@@ -134,6 +137,8 @@ export interface Taken {
    */
   readonly changes: readonly Change[]
   readonly runs: readonly StoredRun[]
+  /** The runs that lmdb no longer contains after the checkpoint, because rewrites replaced them. */
+  readonly replaced: readonly Run[]
   /** The streams that lmdb marks as removed, and the log starts that it contains, once the checkpoint is written. */
   readonly removed: readonly Stream[]
   readonly starts: ReadonlyMap<Stream, number>
@@ -155,21 +160,43 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
   contents.dirtyHeads = new Set()
   contents.removedStreams = []
   contents.removedHeads = []
-  const moved: { stream: Stream; run: Run }[] = []
+  const replaced: Run[] = []
+  /** The runs that are forgotten once the checkpoint is written, and those that are stored instead of them. */
+  const forgotten: Run[] = []
+  const kept: Run[] = []
+  const moved: { stream: Stream; copy: Moved }[] = []
 
   for (const stream of streams) {
     stream.dirty = false
     changes.push({ table: 'streams', key: u32(stream.number), value: encodeStream(stream) })
+    const ranges = stream.pieces?.decided ?? []
+    stream.pieces?.store()
+    for (const { from, to, runs: inside } of ranges) {
+      for (const { key, value } of tables.runs.range(runsBetween(stream.number, from, to))) {
+        replaced.push(decodeRun(key, value))
+        changes.push({ table: 'runs', key, value: null })
+      }
+      for (const run of inside) {
+        if (run.nextOffset <= stream.start) continue
+        kept.push(run)
+        runs.push({ stream: stream.number, run, formerly: null })
+      }
+    }
     for (const run of stream.recent) {
       run.storing = true
-      runs.push({ stream: stream.number, run, formerly: null })
+      if (isCovered(ranges, run.baseOffset)) forgotten.push(run)
+      else runs.push({ stream: stream.number, run, formerly: null })
     }
-    for (const run of stream.moved.values()) {
+    for (const copy of stream.moved.values()) {
+      const { run } = copy
       const key = runKey(stream.number, run.baseOffset)
-      const former = tables.runs.get(key)
-      if (former === undefined) continue
-      moved.push({ stream, run })
-      runs.push({ stream: stream.number, run, formerly: decodeRun(key, former) })
+      const stored = tables.runs.get(key)
+      if (stored === undefined) continue
+      moved.push({ stream, copy })
+      const formerly = decodeRun(key, stored)
+      if (isCopyOf(copy, formerly) && !isCovered(ranges, run.baseOffset))
+        runs.push({ stream: stream.number, run, formerly })
+      else forgotten.push(run)
     }
     assert(stream.rowsStoring === null, 'two checkpoints at once')
     stream.rowsStoring = stream.rows
@@ -209,6 +236,7 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
     at,
     changes,
     runs,
+    replaced,
     removed,
     starts: new Map([...streams].map(stream => [stream, stream.start])),
     written() {
@@ -218,10 +246,17 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
         while (count < stream.recent.length && stream.recent[count]!.storing) count++
         for (const run of stream.recent.splice(0, count)) run.storing = false
         contents.recentRuns -= count
+        for (const { runs: inside, written } of stream.pieces?.stored() ?? []) {
+          contents.recentRuns -= inside.length
+          forgotten.push(...written)
+        }
       }
-      for (const { stream, run } of moved) {
-        if (stream.moved.get(run.baseOffset) === run) stream.moved.delete(run.baseOffset)
+      for (const { stream, copy } of moved) {
+        const { baseOffset } = copy.run
+        if (stream.moved.get(baseOffset) === copy) stream.moved.delete(baseOffset)
       }
+      for (const { file, length } of kept) contents.countLive(file, length)
+      for (const { file, length } of [...forgotten, ...replaced]) contents.countLive(file, -length)
       for (const head of heads) head.changesStoring = null
     },
     abandoned() {
@@ -229,6 +264,7 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
         stream.rows = new Map([...(stream.rowsStoring ?? []), ...stream.rows])
         stream.rowsStoring = null
         for (const run of stream.recent) run.storing = false
+        stream.pieces?.abandoned()
         stream.dirty = true
         if (!stream.removed) contents.dirtyStreams.add(stream)
       }
@@ -267,6 +303,8 @@ function encodeStream(stream: Stream): Buffer {
     damage: stream.damage,
     appendedBytes: stream.appendedBytes,
     droppedBytes: stream.droppedBytes,
+    gaps: stream.gaps,
+    pass: stream.pass,
     sweptTo: stream.sweptTo,
   }
   return Buffer.from(JSON.stringify(value))

@@ -5,10 +5,18 @@
 import { assert } from '../../base/assert.ts'
 import type { EpochStart, Row, StreamId } from '../store.ts'
 import type { Entry } from './entry.ts'
-import { bytesBelow, lastRun, type Run, runsFrom, runsOf } from './run-index.ts'
+import { overlaid, Pieces, runAbove, runBelow } from './pieces.ts'
+import { bytesBelow, lastRun, type Moved, type Run, runsFrom, runsOf } from './run-index.ts'
 import type { Tables } from './tables.ts'
 
 export type Overlay = Map<string, Uint8Array | null>
+
+/** Bytes that rewrites removed: the runs below `at` end by so many bytes before the runs above it begin. */
+export interface Gap {
+  readonly at: number
+  /** Negative if what a rewrite left is larger than what was there. */
+  readonly bytes: number
+}
 
 export interface Stream {
   readonly number: number
@@ -28,6 +36,10 @@ export interface Stream {
   /** The size in bytes of all batches that were ever appended, and of those below the start. */
   appendedBytes: number
   droppedBytes: number
+  /** Ascending. They lie above the first batch that is readable. */
+  gaps: readonly Gap[]
+  /** The offset at which the last rewrite ended, and the size in bytes of all batches before it, like `before` of runs. */
+  pass: { readonly to: number; readonly bytes: number }
   /** The state that readers may see: like the fields above, but only with acknowledged rounds. */
   visible: boolean
   visibleStart: number
@@ -35,7 +47,9 @@ export interface Stream {
   /** lmdb contains no run that lies completely below this offset. */
   sweptTo: number
   recent: Run[]
-  moved: Map<number, Run>
+  moved: Map<number, Moved>
+  /** The rewrites that are not in lmdb yet; null if there was none since the start. */
+  pieces: Pieces | null
   /** The rows that changed since the last checkpoint was taken, and the rows of a checkpoint that is being written. */
   rows: Overlay
   rowsStoring: Overlay | null
@@ -117,8 +131,23 @@ export class Contents {
     this.nextDocument = Math.max(this.nextDocument, head.number + 1)
   }
 
+  /** Yields the runs with offsets at or above this one, as the next call finds them. */
   runsFrom(stream: Stream, offset: number): Iterable<Run> {
-    return runsFrom(this.#tables.runs, stream, offset)
+    return this.#overlaid(stream, stream.pieces?.decided, offset)
+  }
+
+  /** The same, as readers may see them. */
+  visibleRuns(stream: Stream, offset: number): Iterable<Run> {
+    return this.#overlaid(stream, stream.pieces?.visible, offset)
+  }
+
+  #overlaid(stream: Stream, ranges: Pieces['decided'] | undefined, offset: number): Iterable<Run> {
+    const below = (from: number) => runsFrom(this.#tables.runs, stream, from)
+    return ranges === undefined || ranges.length === 0 ? below(offset) : overlaid(ranges, below, offset)
+  }
+
+  countLive(file: number, bytes: number): void {
+    this.#live.count(file, bytes)
   }
 
   /** Returns the offset from which on the stream has no batches up to its end. */
@@ -145,6 +174,9 @@ export class Contents {
         break
       case 'trim':
         this.#trim(this.#numbered(entry.stream), entry.start, entry.rows, effects)
+        break
+      case 'rewrite':
+        this.#rewrite(this.#numbered(entry.stream), entry, effects)
         break
       case 'commit':
         this.#commit(entry, effects)
@@ -249,14 +281,12 @@ export class Contents {
   }
 
   #trim(stream: Stream, start: number, rows: readonly Row[], effects: Effects): void {
-    const before = { start: stream.start, droppedBytes: stream.droppedBytes, epochs: stream.epochs }
+    const before = { start: stream.start, droppedBytes: stream.droppedBytes, gaps: stream.gaps, epochs: stream.epochs }
     if (start > stream.start) {
+      const [first] = this.runsFrom(stream, start)
       stream.start = start
-      stream.droppedBytes = stream.appendedBytes
-      for (const run of this.runsFrom(stream, start)) {
-        stream.droppedBytes = run.before + bytesBelow(run, start)
-        break
-      }
+      stream.droppedBytes = first === undefined ? stream.appendedBytes : first.before + bytesBelow(first, start)
+      stream.gaps = first === undefined ? [] : stream.gaps.filter(({ at }) => at > Math.max(start, first.baseOffset))
       stream.epochs = liveEpochs(stream.epochs, start)
     }
     this.#touch(stream)
@@ -269,6 +299,54 @@ export class Contents {
       stream.visibleStart = Math.max(stream.visibleStart, start)
       this.#dropRecent(stream, stream.visibleStart)
     })
+  }
+
+  #rewrite(stream: Stream, entry: Entry & { type: 'rewrite' }, effects: Effects): void {
+    const { from, to } = entry
+    const before = { gaps: stream.gaps, pass: stream.pass }
+    const isFromStart = from === stream.start
+    const bytesBefore = isFromStart ? stream.droppedBytes : stream.pass.bytes
+    const written = runsOf(entry.batches, effects.file, effects.payloadBytes, bytesBefore)
+    const runs = [...written]
+    const range = { from, to }
+    let next: Run | null = null
+    for (const run of this.runsFrom(stream, from)) {
+      next = run.baseOffset >= to ? run : runAbove(run, to)
+      if (run.baseOffset >= to) break
+      // A run may begin before the piece and end behind it. The batches that the piece leaves alone stay readable.
+      range.from = Math.min(range.from, run.baseOffset)
+      range.to = Math.max(range.to, run.nextOffset)
+      const isNew = effects.runs.includes(run)
+      const head = run.baseOffset < from && !isFromStart ? runBelow(run, from) : null
+      if (head !== null) runs.unshift(head)
+      if (next !== null) runs.push(next)
+      // The positions of what this round writes are not final yet.
+      if (isNew && head !== null) effects.runs.push(head)
+      if (isNew && next !== null) effects.runs.push(next)
+      if (next !== null) break
+    }
+    const bytes = written.reduce((sum, run) => sum + run.length, 0)
+    effects.runs.push(...written)
+    effects.payloadBytes += bytes
+    this.#live.count(effects.file, bytes)
+    stream.pieces ??= new Pieces()
+    const { pieces } = stream
+    pieces.add({ ...range, runs, written })
+    this.recentRuns += runs.length
+    const gap = { at: to, bytes: (next?.before ?? stream.appendedBytes) - bytesBefore - bytes }
+    const rest = stream.gaps.filter(({ at }) => next !== null && at > Math.max(to, next.baseOffset))
+    stream.gaps = gap.bytes === 0 ? rest : [gap, ...rest]
+    stream.pass = { to, bytes: bytesBefore + bytes }
+    this.#touch(stream)
+    const restoreRows = setRows(stream.rows, entry.rows)
+    effects.undo.push(() => {
+      Object.assign(stream, before)
+      pieces.takeBack()
+      this.recentRuns -= runs.length
+      this.#live.count(effects.file, -bytes)
+      restoreRows()
+    })
+    effects.reveal.push(() => pieces.show())
   }
 
   #commit(entry: Entry & { type: 'commit' }, { undo }: Effects): void {
@@ -319,7 +397,7 @@ export class Contents {
     effects.undo.push(() => this.#live.count(run.file, -run.length))
     effects.reveal.push(() => {
       if (stream.removed) return this.#live.count(run.file, -run.length)
-      stream.moved.set(base, run)
+      stream.moved.set(base, { run, file: old.file, position: old.position })
       this.#touch(stream)
     })
   }
@@ -354,12 +432,15 @@ export function newStream(number: number, name: StreamId): Stream {
     damage: null,
     appendedBytes: 0,
     droppedBytes: 0,
+    gaps: [],
+    pass: { to: 0, bytes: 0 },
     visible: false,
     visibleStart: 0,
     visibleEnd: 0,
     sweptTo: 0,
     recent: [],
     moved: new Map(),
+    pieces: null,
     rows: new Map(),
     rowsStoring: null,
     dirty: true,
@@ -370,6 +451,11 @@ export function newStream(number: number, name: StreamId): Stream {
 /** Returns the epoch of the current lead of a stream. */
 export function leadOf({ epoch, claim }: Stream): number {
   return claim ?? epoch
+}
+
+/** Returns the size in bytes of the batches that are readable. */
+export function bytesOf({ appendedBytes, droppedBytes, gaps }: Stream): number {
+  return gaps.reduce((sum, { bytes }) => sum - bytes, appendedBytes - droppedBytes)
 }
 
 /** Returns the live epochs of a stream after this epoch has begun. */

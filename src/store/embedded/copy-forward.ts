@@ -32,7 +32,7 @@ export interface CopyForwardOptions {
 }
 
 /** A file is copied forward if less than this part of it is live. */
-const LIVE_PART = 0.25
+const LIVE_PART = 0.4
 /** The most bytes that are copied forward after one checkpoint. */
 const MOST_MOVED = 32 << 20
 /** The most runs that are looked up in one turn of the event loop. */
@@ -111,7 +111,7 @@ export class CopyForward {
 
   /** Yields the runs that an entry wrote to its file, if their streams still have them. */
   *#runsOf(entry: Entry): Generator<{ readonly stream: Stream; readonly baseOffset: number }> {
-    if (entry.type !== 'append' && entry.type !== 'move') return
+    if (entry.type !== 'append' && entry.type !== 'move' && entry.type !== 'rewrite') return
     const stream = this.#options.contents.streamsByNumber.get(entry.stream)
     if (stream === undefined) return
     for (const { baseOffset, nextOffset } of runsOf(entry.batches, 0, 0, 0)) {
@@ -150,8 +150,8 @@ export class CopyForward {
   }
 
   async #move(rounds: Rounds, stream: Stream, run: Run): Promise<void> {
-    const { journal, tables } = this.#options
-    if (stream.removed || run.nextOffset <= stream.start || stream.moved.has(run.baseOffset)) return
+    const { journal } = this.#options
+    if (!this.#isCurrent(stream, run)) return
     const bytes = await journal.read(run.file, run.position, run.length)
     const marks = marksOf(run, bytes)
     if (marks === null) {
@@ -161,11 +161,25 @@ export class CopyForward {
     }
     this.#budget -= run.length
     const decide = (add: AddEntry) => {
-      const stored = tables.runs.get(runKey(stream.number, run.baseOffset))
-      if (stream.removed || run.nextOffset <= stream.start || stored === undefined) return
+      if (!this.#isCurrent(stream, run)) return
       add({ type: 'move', stream: stream.number, batches: marks }, [bytes])
     }
     await rounds.call(run.length + 28 * marks.length + 64, null, decide, 'change')
+  }
+
+  /**
+   * Returns true if the stream still has exactly this run at this place. A rewrite may have put another one at its
+   * offset, which a copy must not undo.
+   */
+  #isCurrent(stream: Stream, { baseOffset, nextOffset, length, file, position }: Run): boolean {
+    if (stream.removed || nextOffset <= stream.start) return false
+    const [current] = this.#options.contents.runsFrom(stream, baseOffset)
+    return (
+      current?.baseOffset === baseOffset &&
+      current.length === length &&
+      current.file === file &&
+      current.position === position
+    )
   }
 }
 

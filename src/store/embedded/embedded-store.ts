@@ -13,12 +13,15 @@ import {
   type Batch,
   type Commit,
   checkAppend,
+  checkRewrite,
   type Document,
   type Fenced,
   type Gone,
   isStoreFailure,
   type Opened,
+  type Pass,
   type Pong,
+  passAfter,
   type Read,
   type ReadLimits,
   type Row,
@@ -26,7 +29,7 @@ import {
   StoreUnavailable,
 } from '../store.ts'
 import { type Checkpoint, loadCheckpoint, type Position, readOverlaid } from './checkpoint.ts'
-import { Contents, epochsWith, type Head, leadOf, type Stream } from './contents.ts'
+import { bytesOf, Contents, epochsWith, type Head, leadOf, type Stream } from './contents.ts'
 import { type Disk, heldDisk, realDisk } from './disk.ts'
 import { decodeRoundHeader, FIRST_ROUND, markOf, ROUND_HEADER_BYTES } from './entry.ts'
 import { type GatheredReads, gatherReads, type Piece } from './gathered-reads.ts'
@@ -288,6 +291,7 @@ async function start(
     confirm: refuseClosed(verbs.confirm),
     read: refuseClosed(verbs.read),
     trim: refuseUnmarked(verbs.trim),
+    rewrite: refuseUnmarked(verbs.rewrite),
     remake: refuseClosed(verbs.remake),
     load: refuseClosed(verbs.load),
     version: refuseClosed(verbs.version),
@@ -480,10 +484,11 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
     end,
     highWatermark: end,
     emptyFrom: contents.emptyFrom(stream),
-    bytes: stream.appendedBytes - stream.droppedBytes,
+    bytes: bytesOf(stream),
     epochs: epochsWith(stream, epoch, end),
     rows: readOverlaid(tables, 'rows', stream.number, [stream.rowsStoring, stream.rows]),
     lastAttempt: stream.lastAttempt,
+    pass: passOf(stream),
     damage: stream.damage,
   })
   const fencedBy = (stream: Stream): Fenced => ({ kind: 'fenced', epoch: leadOf(stream) })
@@ -586,7 +591,7 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
       if (from < stream.visibleStart) return { kind: 'trimmed', start: stream.visibleStart }
       const readable = stream.damage?.offset ?? Number.POSITIVE_INFINITY
       const until = Math.min(limits.until, stream.visibleEnd, readable)
-      const pieces = choose(contents.runsFrom(stream, from), from, { ...limits, until })
+      const pieces = choose(contents.visibleRuns(stream, from), from, { ...limits, until })
       if (pieces.length === 0 && stream.damage !== null && limits.until > readable) {
         return { kind: 'damaged', message: stream.damage.message }
       }
@@ -600,12 +605,33 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
         if (epoch !== leadOf(stream)) return fencedBy(stream)
         const limit = stream.damage?.offset ?? stream.end
         const start = Math.max(stream.start, Math.min(before, limit))
-        const { droppedBytes } = stream
+        const bytes = bytesOf(stream)
         if (start > stream.start || rows.length > 0) add({ type: 'trim', stream: stream.number, start, rows })
-        return { kind: 'trimmed' as const, start, bytes: stream.droppedBytes - droppedBytes }
+        return { kind: 'trimmed' as const, start, bytes: bytes - bytesOf(stream) }
       }
       const makesRoom = before > (contents.stream(name)?.start ?? 0)
       return rounds.call(64 + rowBytes(rows), name, decide, makesRoom ? 'relief' : 'change')
+    },
+
+    rewrite: asked => {
+      checkRewrite(asked)
+      const { stream: name, epoch, from, to, batches, rows } = asked
+      const marks = batches.map(markOf)
+      let bytes = 160 + 28 * marks.length + rowBytes(rows)
+      for (const mark of marks) bytes += mark.length
+      const decide = (add: AddEntry) => {
+        const stream = contents.stream(name)
+        if (stream === null) return GONE
+        if (epoch !== leadOf(stream)) return fencedBy(stream)
+        if (stream.damage !== null && stream.damage.offset < to)
+          return { kind: 'damaged' as const, message: stream.damage.message }
+        passAfter(asked, stream.start, passOf(stream), stream.end)
+        if (stream.claim !== null) add({ type: 'open', stream: stream.number, epoch, end: stream.end })
+        const payload = batches.map(batch => batch.bytes)
+        add({ type: 'rewrite', stream: stream.number, from, to, batches: marks, rows }, payload)
+        return { kind: 'rewritten' as const, ...passOf(stream), bytes: bytesOf(stream) }
+      }
+      return rounds.call(bytes, name, decide, 'append')
     },
 
     // This store cannot recreate one stream: part of the folder is lost, the other partitions stay readable, and the
@@ -636,6 +662,11 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
       return rounds.call(bytes, null, decide, addsNothing || mayOverfill ? 'relief' : 'change')
     },
   }
+}
+
+/** A pass may begin at the log start at any time, because rewrites lie beside what they replace. */
+function passOf({ pass }: Stream): Pass {
+  return { to: pass.to, until: 0 }
 }
 
 function rowBytes(rows: readonly Row[]): number {

@@ -58,7 +58,8 @@ export const BATCH_CHECKED_BYTES = 21
 const SMALLEST_BATCH = 61
 
 const FILE_MAGIC = Buffer.from('KETCHJNL')
-const LAYOUT_VERSION = 1
+/** The layout of files that are begun. Layout 1 had no rewrites. */
+const LAYOUT_VERSION = 2
 const ROUND_MAGIC = Buffer.from('KRND')
 
 export interface FileHeader {
@@ -112,6 +113,16 @@ export type Entry =
       readonly name: string
       readonly changes: readonly Row[]
     }
+  /** The batches that replace those of a range of the stream. */
+  | {
+      readonly type: 'rewrite'
+      readonly stream: number
+      readonly from: number
+      readonly to: number
+      readonly batches: readonly BatchMark[]
+      readonly payloadAt?: number
+      readonly rows: readonly Row[]
+    }
   /** Batches that were copied from a mostly dead file: their position changes, the stream does not. */
   | {
       readonly type: 'move'
@@ -120,7 +131,7 @@ export type Entry =
       readonly payloadAt?: number
     }
 
-const TYPES = ['create', 'remove', 'open', 'append', 'trim', 'commit', 'move'] as const
+const TYPES = ['create', 'remove', 'open', 'append', 'trim', 'commit', 'move', 'rewrite'] as const
 
 export function encodeFileHeader({ number, incarnation }: FileHeader): Buffer {
   const bytes = Buffer.alloc(FILE_HEADER_BYTES)
@@ -132,10 +143,11 @@ export function encodeFileHeader({ number, incarnation }: FileHeader): Buffer {
   return bytes
 }
 
-/** Decodes a file header. Returns null if the bytes are no file header of this layout. */
+/** Decodes a file header. Returns null if the bytes are no file header of a layout that this version reads. */
 export function decodeFileHeader(bytes: Buffer): FileHeader | null {
   if (bytes.length < FILE_HEADER_BYTES || !bytes.subarray(0, 8).equals(FILE_MAGIC)) return null
-  if (bytes.readUInt32BE(24) !== crc32c(bytes.subarray(0, 24)) || bytes.readUInt32BE(8) !== LAYOUT_VERSION) return null
+  const layout = bytes.readUInt32BE(8)
+  if (bytes.readUInt32BE(24) !== crc32c(bytes.subarray(0, 24)) || layout < 1 || layout > LAYOUT_VERSION) return null
   return { number: bytes.readUInt32BE(12), incarnation: Buffer.from(bytes.subarray(16, 24)) }
 }
 
@@ -238,6 +250,13 @@ export class RoundWriter {
       case 'move':
         this.#u32(entry.stream)
         this.#marks(entry.batches)
+        break
+      case 'rewrite':
+        this.#u32(entry.stream)
+        this.#u64(entry.from)
+        this.#u64(entry.to)
+        this.#marks(entry.batches)
+        this.#rows(entry.rows)
         break
     }
     this.#room(0)
@@ -398,12 +417,15 @@ function entryAt(bytes: Buffer, at: number, end: number, seed: number): Entry | 
   return decodeEntry(type, new EntryReader(bytes, at + ENTRY_HEADER_BYTES, end))
 }
 
+/** Returns the batches that the entry has in the payload of its round, in order. */
+export function batchesOf(entry: Entry): readonly BatchMark[] {
+  return 'batches' in entry ? entry.batches : []
+}
+
 /** Returns the number of payload bytes that the entries describe. */
 export function payloadBytesOf(entries: readonly Entry[]): number {
   let bytes = 0
-  for (const entry of entries) {
-    if (entry.type === 'append' || entry.type === 'move') for (const mark of entry.batches) bytes += mark.length
-  }
+  for (const entry of entries) for (const mark of batchesOf(entry)) bytes += mark.length
   return bytes
 }
 
@@ -439,6 +461,15 @@ function decodeEntry(type: (typeof TYPES)[number], reader: EntryReader): Entry {
       }
     case 'move':
       return { type, stream: reader.u32(), ...reader.marks() }
+    case 'rewrite':
+      return {
+        type,
+        stream: reader.u32(),
+        from: reader.u64(),
+        to: reader.u64(),
+        ...reader.marks(),
+        rows: reader.rows(),
+      }
   }
 }
 

@@ -17,7 +17,10 @@ import { RESERVE } from './reserve.ts'
 
 export const INDEX = 'index'
 const FORMAT = 'format'
-const FORMAT_TEXT = `${JSON.stringify({ store: 'ketch embedded', layout: 1 })}\n`
+const formatText = (layout: number) => `${JSON.stringify({ store: 'ketch embedded', layout })}\n`
+/** Layout 2 has rewrites. A folder of layout 1 has none, and becomes one of layout 2 when it is opened. */
+const FORMAT_TEXT = formatText(2)
+const FORMER_TEXT = formatText(1)
 const FORMAT_DRAFT = 'format-draft'
 const OURS = new Set([FORMAT, FORMAT_DRAFT, 'lock', 'lock-journal', 'lock-holder', INDEX, `${INDEX}-lock`, RESERVE])
 
@@ -86,15 +89,20 @@ function checkFormat(path: string, names: readonly string[]): void {
   if (names.includes(FORMAT)) {
     const text = fs.readFileSync(file, 'utf8')
     if (text === FORMAT_TEXT) return
+    if (text === FORMER_TEXT) return writeFormat(path)
     throw refusal(
       path,
-      `its format is ${JSON.stringify(text.slice(0, 100))}, and this version reads ${FORMAT_TEXT.trim()}`,
+      `its format is ${JSON.stringify(text.slice(0, 100))}, and this version reads ${FORMAT_TEXT.trim()} and ${FORMER_TEXT.trim()}`,
     )
   }
   const data = names.filter(name => name === INDEX || fileNumber(name) !== null)
   if (data.length > 0) {
     throw refusal(path, `it holds ${data[0]} but no ${FORMAT} file; restore the missing file or the whole folder`)
   }
+  writeFormat(path)
+}
+
+function writeFormat(path: string): void {
   const draft = join(path, FORMAT_DRAFT)
   const fd = fs.openSync(draft, 'w', 0o600)
   try {
@@ -103,7 +111,7 @@ function checkFormat(path: string, names: readonly string[]): void {
   } finally {
     fs.closeSync(fd)
   }
-  fs.renameSync(draft, file)
+  fs.renameSync(draft, join(path, FORMAT))
   const folder = fs.openSync(path, 'r')
   try {
     fs.fsyncSync(folder)

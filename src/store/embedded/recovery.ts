@@ -9,7 +9,7 @@
 // reported.
 
 import {
-  type BatchMark,
+  batchesOf,
   decodeEntries,
   decodeLeadingEntries,
   decodeRoundHeader,
@@ -217,8 +217,7 @@ function isBefore(file: number, position: number, otherFile: number, otherPositi
 async function isWhole(file: SourceFile, payload: number, entries: readonly Entry[]): Promise<boolean> {
   let position = payload
   for (const entry of entries) {
-    if (entry.type !== 'append' && entry.type !== 'move') continue
-    for (const mark of entry.batches as readonly BatchMark[]) {
+    for (const mark of batchesOf(entry)) {
       if (!isIntact(mark, await file.read(position, mark.length))) return false
       position += mark.length
     }

@@ -56,6 +56,15 @@ export function replayInto(contents: Contents, report: (message: string) => void
       return false
     }
     if (entry.type === 'remove') suspects.delete(stream)
+    if (entry.type === 'rewrite' && entry.to > stream.end) {
+      // The appends that it replaces were lost. What lies below them is readable without it.
+      const place = suspects.get(stream) ?? where ?? here
+      damage(
+        stream,
+        `offsets ${stream.end} to ${entry.to - 1} were in a part of the journal that is damaged (${place})`,
+      )
+      return false
+    }
     if (entry.type !== 'append' && entry.type !== 'open') return true
     // An opening may raise the end. After a loss, that would hide the loss: the next append would seem to fit.
     const at = entry.type === 'append' ? entry.at : entry.end
@@ -83,12 +92,12 @@ export function replayInto(contents: Contents, report: (message: string) => void
       const effects: Effects = { file: round.file, payloadBytes: 0, runs: [], undo: [], reveal: [] }
       for (const entry of round.entries) {
         if (!fits(entry)) continue
-        if (entry.type === 'append') effects.payloadBytes = entry.payloadAt!
+        if (entry.type === 'append' || entry.type === 'rewrite') effects.payloadBytes = entry.payloadAt!
         contents.apply(entry, effects)
       }
       for (const run of effects.runs) run.position += round.payload
       for (const reveal of effects.reveal) reveal()
-      // A lost single entry with batches was an append or a copy; without batches it was neither.
+      // A lost single entry with batches was an append, a rewrite or a copy; without batches it was neither.
       if (!round.intact) suspect(round.lostPayload > 0, !(round.lostPayload > 0 && round.lostEntries === 1))
     },
     lost(hole) {

@@ -162,8 +162,15 @@ export interface Indexed {
   readonly number: number
   /** The runs that are not in lmdb yet, ascending. */
   readonly recent: readonly Run[]
-  /** The runs whose position in lmdb is out of date, by base offset. */
-  readonly moved: ReadonlyMap<number, Run>
+  /** The copies whose position lmdb does not have yet, by base offset. */
+  readonly moved: ReadonlyMap<number, Moved>
+}
+
+/** A copy of a run, and the position of the original: only that one may be replaced by the copy. */
+export interface Moved {
+  readonly run: Run
+  readonly file: number
+  readonly position: number
 }
 
 /** Yields the stream's runs that contain offsets at or above the given one, ascending. */
@@ -193,7 +200,12 @@ function floorRun(table: Table, stream: Indexed, offset: number): Run | null {
 }
 
 function placed(stream: Indexed, run: Run): Run {
-  return stream.moved.get(run.baseOffset) ?? run
+  const moved = stream.moved.get(run.baseOffset)
+  return moved !== undefined && isCopyOf(moved, run) ? moved.run : run
+}
+
+export function isCopyOf(moved: Moved, { file, position }: Run): boolean {
+  return moved.file === file && moved.position === position
 }
 
 /** Returns the index of the first run that ends above the offset. */
@@ -206,6 +218,11 @@ function firstAbove(runs: readonly Run[], offset: number): number {
     else low = middle + 1
   }
   return low
+}
+
+/** Returns the bounds of the keys of the runs that begin in a range of offsets. */
+export function runsBetween(stream: number, from: number, to: number): { readonly start: Key; readonly end: Key } {
+  return { start: runKey(stream, from), end: runKey(stream, to) }
 }
 
 /** Returns a key below every key of the stream. */

@@ -162,6 +162,7 @@ export class Upkeep {
       add(run.file, run.length)
       if (formerly !== null) add(formerly.file, -formerly.length)
     }
+    for (const run of taken.replaced) add(run.file, -run.length)
     for (const file of journal.files.values()) {
       this.#noteFile(file, file.stored + (stored.get(file.number) ?? 0), changes)
     }
@@ -189,10 +190,15 @@ export class Upkeep {
     for (const stream of taken.removed) {
       this.#gone.push(stream.number)
       // Runs and copies that were never in lmdb are dropped with their stream.
-      for (const run of [...stream.recent, ...stream.moved.values()]) journal.count(run.file, -run.length)
+      const pieces = stream.pieces?.all ?? []
+      const copies = [...stream.moved.values()].map(({ run }) => run)
+      for (const run of [...stream.recent, ...copies, ...pieces.flatMap(({ written }) => written)])
+        journal.count(run.file, -run.length)
       contents.recentRuns -= stream.recent.length
+      for (const { runs } of pieces) contents.recentRuns -= runs.length
       stream.recent = []
       stream.moved.clear()
+      stream.pieces = null
     }
     for (const [stream, start] of taken.starts) {
       if (stream.sweptTo < start) this.#toSweep.set(stream, start)
@@ -264,7 +270,7 @@ export class Upkeep {
         const moved = stream?.moved.get(run.baseOffset)
         if (moved === undefined) continue
         stream!.moved.delete(run.baseOffset)
-        journal.count(moved.file, -moved.length)
+        journal.count(moved.run.file, -moved.run.length)
       }
       if (dead.length < SWEEP_ROWS) return
     }
