@@ -88,12 +88,13 @@ function checkFormat(path: string, names: readonly string[]): void {
   const file = join(path, FORMAT)
   if (names.includes(FORMAT)) {
     const text = fs.readFileSync(file, 'utf8')
-    if (text === FORMAT_TEXT) return
-    if (text === FORMER_TEXT) return writeFormat(path)
-    throw refusal(
-      path,
-      `its format is ${JSON.stringify(text.slice(0, 100))}, and this version reads ${FORMAT_TEXT.trim()} and ${FORMER_TEXT.trim()}`,
-    )
+    if (text === FORMER_TEXT) writeFormat(path)
+    else if (text !== FORMAT_TEXT)
+      throw refusal(
+        path,
+        `its format is ${JSON.stringify(text.slice(0, 100))}, and this version reads ${FORMAT_TEXT.trim()} and ${FORMER_TEXT.trim()}`,
+      )
+    return
   }
   const data = names.filter(name => name === INDEX || fileNumber(name) !== null)
   if (data.length > 0) {
