@@ -187,6 +187,13 @@ export function rewriteConformance(name: string, open: (t: TestContext) => Promi
       ['appended', 'rewritten', 'appended', 'rewritten', 'trimmed', 'opened', 'fenced'],
     )
     assert.deepEqual(offsets(await read(store, 15)), [10, 20, 30])
+    const whole = { ...asked, epoch: 2, from: 15, to: 40, batches: [cleaned(10), cleaned(20), cleaned(30)] }
+    await Promise.all([store.rewrite(whole), store.rewrite({ ...whole, to: 20, batches: [] })])
+    const { batches } = await read(store, 15)
+    assert.deepEqual(
+      batches.map(({ bytes }) => Buffer.from(bytes)),
+      [cleaned(20), cleaned(30)].map(({ bytes }) => bytes),
+    )
   })
 
   check('a read beside a rewrite returns the old batches or the new ones', async ({ store }) => {

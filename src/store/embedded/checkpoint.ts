@@ -16,7 +16,7 @@ import { createHash } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
 import { type Contents, newStream, type Overlay, type Stream } from './contents.ts'
 import { isCovered } from './pieces.ts'
-import { decodeRun, isCopyOf, type Moved, type Run, runKey, runsBetween, streamEnd, streamStart } from './run-index.ts'
+import { decodeRun, type Run, runKey, runsBetween, streamEnd, streamStart } from './run-index.ts'
 import type { Change, TableName, Tables } from './tables.ts'
 
 /** A position between two rounds of the journal. */
@@ -164,7 +164,7 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
   /** The runs that are forgotten once the checkpoint is written, and those that are stored instead of them. */
   const forgotten: Run[] = []
   const kept: Run[] = []
-  const moved: { stream: Stream; copy: Moved }[] = []
+  const moved: { stream: Stream; run: Run }[] = []
 
   for (const stream of streams) {
     stream.dirty = false
@@ -187,16 +187,13 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
       if (isCovered(ranges, run.baseOffset)) forgotten.push(run)
       else runs.push({ stream: stream.number, run, formerly: null })
     }
-    for (const copy of stream.moved.values()) {
-      const { run } = copy
+    for (const run of stream.moved.values()) {
       const key = runKey(stream.number, run.baseOffset)
-      const stored = tables.runs.get(key)
-      if (stored === undefined) continue
-      moved.push({ stream, copy })
-      const formerly = decodeRun(key, stored)
-      if (isCopyOf(copy, formerly) && !isCovered(ranges, run.baseOffset))
-        runs.push({ stream: stream.number, run, formerly })
-      else forgotten.push(run)
+      const former = tables.runs.get(key)
+      if (former === undefined) continue
+      moved.push({ stream, run })
+      if (isCovered(ranges, run.baseOffset)) forgotten.push(run)
+      else runs.push({ stream: stream.number, run, formerly: decodeRun(key, former) })
     }
     assert(stream.rowsStoring === null, 'two checkpoints at once')
     stream.rowsStoring = stream.rows
@@ -251,9 +248,8 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
           forgotten.push(...written)
         }
       }
-      for (const { stream, copy } of moved) {
-        const { baseOffset } = copy.run
-        if (stream.moved.get(baseOffset) === copy) stream.moved.delete(baseOffset)
+      for (const { stream, run } of moved) {
+        if (stream.moved.get(run.baseOffset) === run) stream.moved.delete(run.baseOffset)
       }
       for (const { file, length } of kept) contents.countLive(file, length)
       for (const { file, length } of [...forgotten, ...replaced]) contents.countLive(file, -length)

@@ -6,7 +6,7 @@ import { assert } from '../../base/assert.ts'
 import type { EpochStart, Row, StreamId } from '../store.ts'
 import type { Entry } from './entry.ts'
 import { overlaid, Pieces, runAbove, runBelow } from './pieces.ts'
-import { bytesBelow, lastRun, type Moved, type Run, runsFrom, runsOf } from './run-index.ts'
+import { bytesBelow, lastRun, type Run, runsFrom, runsOf } from './run-index.ts'
 import type { Tables } from './tables.ts'
 
 export type Overlay = Map<string, Uint8Array | null>
@@ -47,7 +47,7 @@ export interface Stream {
   /** lmdb contains no run that lies completely below this offset. */
   sweptTo: number
   recent: Run[]
-  moved: Map<number, Moved>
+  moved: Map<number, Run>
   /** The rewrites that are not in lmdb yet; null if there was none since the start. */
   pieces: Pieces | null
   /** The rows that changed since the last checkpoint was taken, and the rows of a checkpoint that is being written. */
@@ -281,12 +281,16 @@ export class Contents {
   }
 
   #trim(stream: Stream, start: number, rows: readonly Row[], effects: Effects): void {
-    const before = { start: stream.start, droppedBytes: stream.droppedBytes, gaps: stream.gaps, epochs: stream.epochs }
+    const { droppedBytes, gaps, pass, epochs } = stream
+    const before = { start: stream.start, droppedBytes, gaps, pass, epochs }
     if (start > stream.start) {
       const [first] = this.runsFrom(stream, start)
+      const firstOffset = first?.baseOffset ?? Number.POSITIVE_INFINITY
       stream.start = start
       stream.droppedBytes = first === undefined ? stream.appendedBytes : first.before + bytesBelow(first, start)
-      stream.gaps = first === undefined ? [] : stream.gaps.filter(({ at }) => at > Math.max(start, first.baseOffset))
+      stream.gaps = gaps.filter(({ at }) => at > firstOffset)
+      // The gap behind the pass was dropped with everything before it.
+      if (firstOffset >= pass.to) stream.pass = { to: pass.to, bytes: stream.droppedBytes }
       stream.epochs = liveEpochs(stream.epochs, start)
     }
     this.#touch(stream)
@@ -334,7 +338,8 @@ export class Contents {
     pieces.add({ ...range, runs, written })
     this.recentRuns += runs.length
     const gap = { at: to, bytes: (next?.before ?? stream.appendedBytes) - bytesBefore - bytes }
-    const rest = stream.gaps.filter(({ at }) => next !== null && at > Math.max(to, next.baseOffset))
+    const nextOffset = next?.baseOffset ?? Number.POSITIVE_INFINITY
+    const rest = stream.gaps.filter(({ at }) => at > nextOffset)
     stream.gaps = gap.bytes === 0 ? rest : [gap, ...rest]
     stream.pass = { to, bytes: bytesBefore + bytes }
     this.#touch(stream)
@@ -397,7 +402,7 @@ export class Contents {
     effects.undo.push(() => this.#live.count(run.file, -run.length))
     effects.reveal.push(() => {
       if (stream.removed) return this.#live.count(run.file, -run.length)
-      stream.moved.set(base, { run, file: old.file, position: old.position })
+      stream.moved.set(base, run)
       this.#touch(stream)
     })
   }

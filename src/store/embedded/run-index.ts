@@ -162,15 +162,8 @@ export interface Indexed {
   readonly number: number
   /** The runs that are not in lmdb yet, ascending. */
   readonly recent: readonly Run[]
-  /** The copies whose position lmdb does not have yet, by base offset. */
-  readonly moved: ReadonlyMap<number, Moved>
-}
-
-/** A copy of a run, and the position of the original: only that one may be replaced by the copy. */
-export interface Moved {
-  readonly run: Run
-  readonly file: number
-  readonly position: number
+  /** The runs whose position in lmdb is out of date, by base offset. */
+  readonly moved: ReadonlyMap<number, Run>
 }
 
 /** Yields the stream's runs that contain offsets at or above the given one, ascending. */
@@ -200,12 +193,7 @@ function floorRun(table: Table, stream: Indexed, offset: number): Run | null {
 }
 
 function placed(stream: Indexed, run: Run): Run {
-  const moved = stream.moved.get(run.baseOffset)
-  return moved !== undefined && isCopyOf(moved, run) ? moved.run : run
-}
-
-export function isCopyOf(moved: Moved, { file, position }: Run): boolean {
-  return moved.file === file && moved.position === position
+  return stream.moved.get(run.baseOffset) ?? run
 }
 
 /** Returns the index of the first run that ends above the offset. */

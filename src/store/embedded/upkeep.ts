@@ -191,8 +191,7 @@ export class Upkeep {
       this.#gone.push(stream.number)
       // Runs and copies that were never in lmdb are dropped with their stream.
       const pieces = stream.pieces?.all ?? []
-      const copies = [...stream.moved.values()].map(({ run }) => run)
-      for (const run of [...stream.recent, ...copies, ...pieces.flatMap(({ written }) => written)])
+      for (const run of [...stream.recent, ...stream.moved.values(), ...pieces.flatMap(({ written }) => written)])
         journal.count(run.file, -run.length)
       contents.recentRuns -= stream.recent.length
       for (const { runs } of pieces) contents.recentRuns -= runs.length
@@ -270,7 +269,7 @@ export class Upkeep {
         const moved = stream?.moved.get(run.baseOffset)
         if (moved === undefined) continue
         stream!.moved.delete(run.baseOffset)
-        journal.count(moved.run.file, -moved.run.length)
+        journal.count(moved.file, -moved.length)
       }
       if (dead.length < SWEEP_ROWS) return
     }
