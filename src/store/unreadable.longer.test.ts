@@ -32,7 +32,7 @@ import { produce } from '../protocol/messages/produce.ts'
 import type { Values } from '../settings/settings.ts'
 import { type DocumentKind, documentKinds } from './document-kinds.ts'
 import { openEmbeddedStore } from './embedded/embedded-store.ts'
-import type { Store } from './store.ts'
+import { type Store, streamId } from './store.ts'
 
 const NO_TRANSACTION = { transactionalId: null, transactionTimeoutMs: 1_000 }
 const PASSWORD = 'correct horse'
@@ -310,6 +310,29 @@ const cases: Record<DocumentKind, Case> = {
       assert.equal(await alterQuota(wire, 'wrong', true), 0)
       assert.equal((await store.load('quotas', 'clients'))!.fields.has(quotaKey('wrong')), false)
       assert.equal(await alterQuota(wire, 'wrong'), 0)
+    },
+  },
+  segments: {
+    later: JSON.stringify({ format: 2, epoch: 1, tail: 3 }),
+    async seed({ running, store }) {
+      const wire = await running.connect()
+      const result: Partial<Record<Form, Spot>> = {}
+      for (const form of FORMS) {
+        const configs = [{ name: 'segment.ms', value: '1' }]
+        const topics = [{ name: `packed-${form}`, numPartitions: 1, replicationFactor: 1, assignments: [], configs }]
+        const made = await wire.send(createTopics, 7, { topics, timeoutMs: 5_000, validateOnly: false })
+        const name = streamId(made.topics[0]!.topicId, 0)
+        const field = form === 'wrong' ? '0' : 'sealed'
+        await put(store, 'segments', name, 'sealed', JSON.stringify({ format: 1, epoch: 1, end: 0 }))
+        result[form] = { name, field }
+      }
+      return result as Record<Form, Spot>
+    },
+    async check(broker, world) {
+      await readsAndWrites(broker, world)
+      for (const { broker: each } of world.brokers) {
+        await each.logs.runRound({ concurrency: 8, isCleaningAllowed: false })
+      }
     },
   },
   'sign-in-failures': {

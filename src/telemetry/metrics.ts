@@ -270,6 +270,8 @@ const table = Object.freeze({
   ),
   'svc.storage.worker.up': gauge([], '1 while this broker runs the storage worker, for the partitions that it leads.'),
   'svc.storage.worker.failures': counter(['phase', 'error_type'], 'Steps of the storage worker that failed.'),
+  'svc.storage.worker.rolled_segments': counter([], 'Segments that the storage worker sealed.', OURS),
+  'svc.storage.worker.dropped_bytes': counter([], 'Stored bytes that retention dropped.', OURS),
   'jvm.memory.used': gauge(
     ['area'],
     "Bytes in use. On Node area=heap is V8's heap, and area=nonheap is V8's memory outside of the heap, mainly buffers.",

@@ -6,6 +6,7 @@ import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/c
 import { type Leadership, SOLE_LEADERSHIP } from '../../src/log/leadership.ts'
 import { type Logs, openLogs } from '../../src/log/logs.ts'
 import type { Partition } from '../../src/log/partition.ts'
+import type { RoundReport } from '../../src/log/round.ts'
 import { Watch } from '../../src/log/waiters.ts'
 import { isRefusal } from '../../src/protocol/errors.ts'
 import {
@@ -35,6 +36,8 @@ export interface LogWorld {
   /** Creates a topic and returns its first partition. */
   createPartition(configs?: Readonly<Record<string, string>>): Promise<Partition>
   partition(name: string, index?: number): Partition
+  /** Runs a round of the storage worker. */
+  round(): Promise<RoundReport>
   /** Opens a new log room on the same store, as after kill -9. */
   restart(): Promise<LogWorld>
 }
@@ -94,6 +97,7 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
       if (partition === null) throw new Error(`there is no partition ${name}-${index}`)
       return partition
     },
+    round: () => logs.runRound({ concurrency: 8, isCleaningAllowed: false }),
     restart: () => openLogWorld(t, { ...options, clock, random, store: store.reopen() }),
   }
   return world

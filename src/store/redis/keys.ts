@@ -50,7 +50,10 @@ export interface Keys {
  * has few documents, all in one slot: brokers list them all the time to see which brokers live, and that takes one
  * command. The numbers are fixed: with another number the stored documents would not be found.
  */
-const BUCKETS: ReadonlyMap<string, number> = new Map([['group', 64]])
+const BUCKETS: ReadonlyMap<string, number> = new Map([
+  ['group', 64],
+  ['segments', 64],
+])
 
 export function keysOf(namespace: string): Keys {
   const bucketKeys = (kind: string, bucket: number) => {
