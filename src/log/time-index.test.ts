@@ -56,7 +56,10 @@ test('marks are found again, and a part without marks is one unknown chunk until
   const third = before.seal(0)
 
   const after = new TimeIndex()
-  assert.deepEqual(after.adopt(rowsOf(first, third), { start: 0, end: 45, bytes: 100 + 200 + 300 + 50, activeFrom: 0 }, 9_000), [])
+  assert.deepEqual(
+    after.adopt(rowsOf(first, third), { start: 0, end: 45, bytes: 100 + 200 + 300 + 50, activeFrom: 0 }, 9_000),
+    [],
+  )
   assert.deepEqual(
     after.chunks.map(({ from, next, isKnown }) => [from, next, isKnown]),
     [
@@ -83,8 +86,13 @@ test('marks below the log start or beyond the end are not used and are deleted',
   add(before, 20, 100, 1_000, 1_000)
   const second = before.seal(0)
   const after = new TimeIndex()
-  assert.deepEqual(after.adopt(rowsOf(first, second), { start: 10, end: 20, bytes: 100, activeFrom: 0 }, 0), [{ key: 'm0', value: null }])
-  assert.equal(new TimeIndex().adopt(rowsOf(first, second), { start: 0, end: 15, bytes: 100, activeFrom: 0 }, 0)[0]?.key, 'm10')
+  assert.deepEqual(after.adopt(rowsOf(first, second), { start: 10, end: 20, bytes: 100, activeFrom: 0 }, 0), [
+    { key: 'm0', value: null },
+  ])
+  assert.equal(
+    new TimeIndex().adopt(rowsOf(first, second), { start: 0, end: 15, bytes: 100, activeFrom: 0 }, 0)[0]?.key,
+    'm10',
+  )
   assert.deepEqual(
     after.chunks.map(({ from, next }) => [from, next]),
     [
@@ -99,7 +107,9 @@ test('a chunk whose mark begins below the log start is learned again, because th
   add(before, 10, 100, 1_000, 1_000)
   const mark = before.seal(0)
   const after = new TimeIndex()
-  assert.deepEqual(after.adopt(rowsOf(mark), { start: 5, end: 10, bytes: 50, activeFrom: 0 }, 0), [{ key: 'm0', value: null }])
+  assert.deepEqual(after.adopt(rowsOf(mark), { start: 5, end: 10, bytes: 50, activeFrom: 0 }, 0), [
+    { key: 'm0', value: null },
+  ])
   const { from, next, bytes, isKnown } = after.chunks[0]!
   assert.deepEqual([from, next, bytes, isKnown], [5, 10, 50, false])
 })
@@ -123,4 +133,75 @@ test('dropping forgets whole chunks, subtracts the other bytes from the next chu
   index.seal(0)
   index.drop(30, 30)
   assert.equal(index.learn(gone, []), null)
+})
+
+test('a mark carries sizes, counts and the times of appends; what a mark of format 1 lacks is unknown', () => {
+  const before = new TimeIndex()
+  const bytes = Buffer.alloc(500)
+  const opening = before.add({ nextOffset: 10, recordCount: 10, maxTimestamp: 7_000, bytes }, 100, 6_000, 8_000)
+  assert.equal(before.add({ nextOffset: 12, recordCount: 2, maxTimestamp: -1, bytes }, 100, -1, 9_000), null)
+  assert.equal(opening?.key, 'o')
+  const mark = before.seal(0)!
+  const log = { start: 0, end: 12, bytes: 200, activeFrom: 0 }
+  const countsOf = (row: Row) => {
+    const after = new TimeIndex()
+    after.adopt(rowsOf(row), log, 50_000)
+    const { plainBytes, batches, records, minTimestamp, firstAppendMs, lastAppendMs, newestMs } = after.chunks[0]!
+    return [plainBytes, batches, records, minTimestamp, firstAppendMs, lastAppendMs, newestMs]
+  }
+  assert.deepEqual(countsOf(mark), [1_000, 2, 12, 6_000, 8_000, 9_000, 9_000])
+  const former = Buffer.from(mark.value!.subarray(0, 33))
+  former[0] = 1
+  assert.deepEqual(countsOf({ key: 'm0', value: former }), [null, null, null, null, null, null, 9_000])
+
+  const unmarked = new TimeIndex()
+  unmarked.adopt(rowsOf(opening), log, 50_000)
+  assert.equal(unmarked.chunks[0]!.firstAppendMs, 8_000, 'the first append of the open chunk is known without a mark')
+})
+
+test('a part without marks is divided where the active segment begins', () => {
+  const index = new TimeIndex()
+  index.adopt(new Map(), { start: 0, end: 100, bytes: 900, activeFrom: 60 }, 0)
+  assert.deepEqual(
+    index.chunks.map(({ from, next, isKnown }) => [from, next, isKnown]),
+    [
+      [0, 60, false],
+      [60, 100, false],
+      [100, 100, true],
+    ],
+  )
+})
+
+test('a rewritten range becomes one chunk, the rest of a cut chunk is learned again, and the rows say the same', () => {
+  const index = new TimeIndex()
+  const marks: Row[] = []
+  for (const end of [10, 20, 30, 40]) {
+    add(index, end, 100, end, end)
+    marks.push(index.seal(0)!)
+  }
+  const remains = { bytes: 50, plainBytes: 70, batches: 1, records: 3, minTimestamp: 11, maxTimestamp: 19 }
+  const rows = index.rewritten(10, 25, remains)
+  assert.equal(index.chunks.length, 5, 'nothing is changed yet')
+  index.commitRewritten(10, 25, remains)
+  const shown = (chunks: TimeIndex['chunks']) =>
+    chunks.map(({ from, next, bytes, records, newestMs, firstAppendMs, isKnown }) =>
+      isKnown ? [from, next, bytes, records, newestMs, firstAppendMs] : [from, next],
+    )
+  const expected = [
+    [0, 10, 100, 1, 10, 10],
+    [10, 25, 50, 3, 30, 20],
+    [25, 30],
+    [30, 40, 100, 1, 40, 40],
+    [40, 40, 0, 0, -1, null],
+  ]
+  assert.deepEqual(shown(index.chunks), expected)
+
+  const stored = rowsOf(...marks)
+  for (const { key, value } of rows) {
+    if (value === null) stored.delete(key)
+    else stored.set(key, value)
+  }
+  const again = new TimeIndex()
+  assert.deepEqual(again.adopt(stored, { start: 0, end: 40, bytes: 300, activeFrom: 0 }, 0), [])
+  assert.deepEqual(shown(again.chunks), expected)
 })
