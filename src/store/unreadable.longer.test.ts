@@ -318,7 +318,7 @@ const cases: Record<DocumentKind, Case> = {
       const wire = await running.connect()
       const result: Partial<Record<Form, Spot>> = {}
       for (const form of FORMS) {
-        const configs = [{ name: 'segment.ms', value: '1' }]
+        const configs = [{ name: 'segment.ms', value: '1' }, KEEP_ALL]
         const topics = [{ name: `packed-${form}`, numPartitions: 1, replicationFactor: 1, assignments: [], configs }]
         const made = await wire.send(createTopics, 7, { topics, timeoutMs: 5_000, validateOnly: false })
         const name = streamId(made.topics[0]!.topicId, 0)
@@ -376,11 +376,14 @@ async function wrongPassword(broker: TestBroker) {
   assert.equal(answer.status, 401)
 }
 
+/** The records of tests have old timestamps. */
+const KEEP_ALL = { name: 'retention.ms', value: '-1' }
+
 /** Creates topics that compress with a dictionary that an operator has added, one topic for each form. */
 async function packedTopics(wire: Wire, store: Store, spot: (id: string, form: Form) => Spot) {
   const result: Partial<Record<Form, Spot>> = {}
   for (const form of FORMS) {
-    const configs = [{ name: 'storage.compression.type', value: 'zstd' }]
+    const configs = [{ name: 'storage.compression.type', value: 'zstd' }, KEEP_ALL]
     const topics = [{ name: `packed-${form}`, numPartitions: 1, replicationFactor: 1, assignments: [], configs }]
     const made = await wire.send(createTopics, 7, { topics, timeoutMs: 5_000, validateOnly: false })
     const id = made.topics[0]!.topicId
