@@ -1,7 +1,7 @@
 // Decides up to which offset the oldest data of a log may be dropped, chunk by chunk. The age of a chunk is the age of
-// its newest batch, by record timestamp or append time, whichever is older; so records stamped in the future expire too.
-// This is the only place with a rule of retention, for the log as a whole (retention.*) and for the part of it that has a
-// copy in the remote tier (local.retention.*). It is pure: round.ts trims.
+// its newest batch, by record timestamp or append time, whichever is older. So records stamped in the future expire
+// too. This is the only place with a rule of retention, for the log as a whole (retention.*) and for the part of it
+// that has a copy in the remote tier (local.retention.*). It is pure: round.ts trims.
 
 import type { TopicConfigs } from '../settings/topic-configs.ts'
 import type { Chunk } from './time-index.ts'
@@ -22,9 +22,9 @@ export type RetentionConfigs = Pick<
 
 /**
  * Returns the new log start: the end of the leading chunks that are older than the retention, or without which the log
- * still has retention.bytes (in Kafka a lower bound). The log start if nothing may be dropped, as in a topic whose
- * cleanup.policy does not name delete. A chunk that is not learned yet ends the search. What is in the remote tier may be
- * dropped by the local limits too (KIP-405; -2: the limit of the whole log).
+ * still has retention.bytes (in Kafka a lower bound). Returns the log start if nothing may be dropped, as in a topic
+ * whose cleanup.policy does not name delete. A chunk that is not learned yet ends the search. The local limits drop
+ * chunks that the remote tier has (KIP-405; -2: the limit of the whole log).
  */
 export function droppableBefore(log: DroppableLog, configs: RetentionConfigs, nowMs: number): number {
   const { cleanupPolicy, retentionMs, retentionBytes, localRetentionMs, localRetentionBytes } = configs

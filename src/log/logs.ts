@@ -1,6 +1,6 @@
 // The logs of a broker. It opens every partition that the broker leads, gives up those that it no longer leads, follows
-// topics as they come and go, and shares one tail cache, one set of waiters and one upkeep among them. It runs rounds of
-// the storage worker over them. partition.ts has the work of one partition.
+// topics as they come and go, and shares one tail cache, one set of waiters and one upkeep among them. It runs rounds
+// of the storage worker over them. partition.ts has the work of one partition.
 
 import type { Clock, Timer } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
@@ -259,7 +259,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     // left.
     const isKnown = state.epoch > 0
     const committed = isKnown ? 0 : ((await given.committedUpTo?.(topicId, index)) ?? 0)
-    const epoch = Math.max(state.epoch, leadership.epochOf(topicId, index))
+    const epoch = Math.max(state.epoch, leadership.epochOf(topicId, index), state.sealed.epoch)
     const outcome = await store.remake(
       state.stream,
       epoch,

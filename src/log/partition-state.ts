@@ -7,7 +7,7 @@ import { type EpochStart, type Opened, type Row, type StreamId, streamId } from 
 import type { Topic } from './catalogue.ts'
 import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
 import { partitionName } from './refused-batches.ts'
-import { NO_SEGMENTS, type SealedSegments } from './segment-documents.ts'
+import { NO_SEGMENTS, type SealedSegments } from './segments.ts'
 import type { Tail } from './tail-cache.ts'
 import { TimeIndex } from './time-index.ts'
 import { Waits } from './waiters.ts'

@@ -7,10 +7,10 @@ import { type Clock, takingTurns } from '../base/clock.ts'
 import { droppableBefore } from './droppable.ts'
 import type { Leadership } from './leadership.ts'
 import type { Partition } from './partition.ts'
-import type { SealedSegments, SegmentDocuments } from './segment-documents.ts'
-import { segmentEnds, segmentOf } from './segments.ts'
+import type { SegmentDocuments } from './segment-documents.ts'
+import { type SealedSegments, segmentEnds, segmentOf } from './segments.ts'
 
-/** What happened in a round. All are counts that can be summed over brokers. */
+/** The work of a round. All are counts that can be summed over brokers. */
 export interface RoundReport {
   /** The partitions that this broker led and looked at. */
   readonly partitions: number
@@ -25,7 +25,7 @@ export interface RoundReport {
 
 export type Phase = 'roll' | 'retention' | 'cleaning'
 
-/** What the round needs of the cleaner. */
+/** The part of the cleaner that a round calls. */
 export interface RoundCleaner {
   /** Returns the partitions that are to be cleaned, the dirtiest first. */
   candidates(partitions: readonly Partition[], nowMs: number): readonly { readonly partition: Partition }[]

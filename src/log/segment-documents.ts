@@ -1,13 +1,13 @@
 // The documents that keep the sealed segments of partitions (segments.ts), one document for each partition. Only the
 // leader of a partition changes its document. It loads the document, asks the store whether it still leads, and writes
 // by compare-and-set. The document names the epoch of its writer, and a broker with a lower epoch changes nothing. So
-// whatever two brokers believe, each segment begins where the one before ended.
+// each segment begins where the one before ended, even while two brokers believe that they lead.
 //
-// The document outlives its segments: `end` stays when all of them were dropped, because a leader that opens the stream
-// names it as the floor of the end. A store that lost its tail then does not give those offsets again.
+// The document outlives its segments: `end` stays when all of them were dropped. A leader that opens the stream names
+// it as the floor of the end, so that a store that lost its tail does not give those offsets again.
 //
-//   document segments, <stream>   field `sealed`: JSON of { format, epoch, end }; a field for each segment, named by its
-//                                 base: JSON of the other members of Segment
+//   document segments, <stream>   the field `sealed`: JSON of { format, epoch, end }
+//                                 a field for each segment, named by its base: JSON of the other members of Segment
 //
 // A document that cannot be read is left as it is, and its partition goes on without segments.
 
@@ -19,26 +19,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { type CatalogueKeeper, mayExist, streamsOf, type Topic } from './catalogue.ts'
 import type { Leadership } from './leadership.ts'
 import type { PartitionState } from './partition-state.ts'
-import type { Segment } from './segments.ts'
-
-/** What is known of the sealed segments of a partition. */
-export interface SealedSegments {
-  /** Oldest first; each begins where the one before ended. Those below the log start may be missing. */
-  readonly segments: readonly Segment[]
-  /** The end of the last segment that was ever sealed; 0 if none was. */
-  readonly end: number
-  /** The leader epoch of the last writer. */
-  readonly epoch: number
-  /** False if the document cannot be read. Then there are no segments, and none is sealed. */
-  readonly isReadable: boolean
-}
-
-export const NO_SEGMENTS: SealedSegments = Object.freeze({
-  segments: Object.freeze([]),
-  end: 0,
-  epoch: 0,
-  isReadable: true,
-})
+import { NO_SEGMENTS, type SealedSegments, type Segment } from './segments.ts'
 
 const UNREADABLE: SealedSegments = Object.freeze({ ...NO_SEGMENTS, isReadable: false })
 
@@ -63,7 +44,9 @@ export class SegmentDocuments {
     this.#rooms = rooms
   }
 
-  /** Loads the segments of a partition into its state. Throws what the store throws, but not for an unreadable document. */
+  /**
+   * Loads the segments of a partition into its state. Throws what the store throws, but not for an unreadable document.
+   */
   async load(state: PartitionState): Promise<void> {
     try {
       state.sealed = decode(state.stream, await this.#rooms.store.load(KIND, state.stream))
@@ -75,8 +58,8 @@ export class SegmentDocuments {
   /**
    * Changes the segments of a partition that this broker leads. Calls `decide` with the stored segments, and again if
    * another writer was faster; it returns null if nothing is to be changed. Resolves with whether the state has the
-   * segments as they are stored now. If another broker leads by now, or the document cannot be read, nothing is changed.
-   * Throws what the store throws.
+   * segments as they are stored now. If another broker leads by now, or the document cannot be read, nothing is
+   * changed. Throws what the store throws.
    */
   async change(state: PartitionState, decide: (sealed: SealedSegments) => SealedSegments | null): Promise<boolean> {
     const { epoch, stream, topic, index } = state

@@ -1,5 +1,5 @@
-// Segments of a living partition: their document, a new leader, a stale one, and a store that lost the tail of a stream.
-// segments.test.ts tests the rule by which a segment ends.
+// Segments of a living partition: their document, a new leader, a stale one, and a store that lost the tail of a
+// stream. segments.test.ts tests the rule by which a segment ends.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'

@@ -1,13 +1,14 @@
 // The segments of a log: how chunks of the time index (time-index.ts) become segments, and when. Segments follow each
-// other without a gap. Behind the last sealed segment comes the active segment, up to the end of the log; it is recorded
-// nowhere. This file is pure: it stores nothing (segment-documents.ts does) and drops nothing (droppable.ts decides).
+// other without a gap. Behind the last sealed segment comes the active segment, up to the end of the log. It has no
+// record anywhere. This file is pure: it stores nothing (segment-documents.ts does) and drops nothing (droppable.ts
+// decides).
 //
 //   log start                                                        high watermark    end
 //   | sealed segment | sealed segment | active segment: sealed chunks, open chunk |
 //
-// A segment may be dropped as a whole, newest batch and all: offsets go on behind it. Cleaning is different: it must keep
-// the newest batch of the log, emptied if need be, so that a reader below the high watermark always finds a next place.
-// The cleaner follows that rule, and `batches` of Rewrite in store/store.ts states it.
+// Retention may drop the newest batch of a log with its segment: readers then begin at the log start, which is the end.
+// Cleaning must keep the newest batch, emptied if need be, so that a reader below the high watermark always finds a
+// next place. The cleaner follows that rule, and `batches` of Rewrite in store/store.ts states it.
 
 import type { TopicConfigs } from '../settings/topic-configs.ts'
 import type { EpochStart } from '../store/store.ts'
@@ -31,6 +32,25 @@ export interface Segment extends Counts {
   /** The time of the end of the last pass of the cleaner over it; null if it was never cleaned. */
   readonly cleanedAtMs: number | null
 }
+
+/** The sealed segments of a partition, as their document has them (segment-documents.ts). */
+export interface SealedSegments {
+  /** Oldest first; each begins where the one before ended. Those below the log start may be missing. */
+  readonly segments: readonly Segment[]
+  /** The end of the last segment that was ever sealed; 0 if none was. */
+  readonly end: number
+  /** The leader epoch of the last writer. */
+  readonly epoch: number
+  /** False if the document cannot be read. Then there are no segments, and none is sealed. */
+  readonly isReadable: boolean
+}
+
+export const NO_SEGMENTS: SealedSegments = Object.freeze({
+  segments: Object.freeze([]),
+  end: 0,
+  epoch: 0,
+  isReadable: true,
+})
 
 /** The log of a partition as its leader knows it. */
 export interface RollableLog {

@@ -1,8 +1,8 @@
-// The time index of a partition. It says what each part of the log holds (timestamps, sizes, counts, times of appends),
-// with about one mark for each MiB. Searches by time, segments and retention use it. It is sparse on purpose: within a
-// chunk, a search reads the batches. Marks are rows of the stream and are written with a later append. A chunk without a
-// mark (the newest one after a restart) is learned again from its batches when it is needed. The batches do not say when
-// they were appended, so another row keeps the time of the open chunk's first append. This file reads nothing and
+// The time index of a partition. It has timestamps, sizes, counts and times of appends for each part of the log, with
+// about one mark for each MiB. Searches by time, segments and retention use it. It is sparse on purpose: within a
+// chunk, a search reads the batches. Marks are rows of the stream and are written with a later append. A chunk without a mark
+// (the newest one after a restart) is learned again from its batches when it is needed. The batches do not tell the
+// times of their appends, so another row keeps the time of the open chunk's first append. This file reads nothing and
 // deletes nothing.
 //
 //   log start                                                                    end

@@ -1,6 +1,6 @@
-// What a broker does at intervals for the partitions that it leads, whether or not a storage worker runs: it learns the
-// chunks that have no mark after a restart, forgets producers that have been idle for too long, and writes the rows that
-// wait for an append that does not come. It rolls and drops nothing (round.ts does).
+// The upkeep of the partitions that a broker leads, at intervals, whether or not a storage worker runs. It learns the
+// chunks that have no mark after a restart, forgets producers that have been idle for too long, and writes the rows
+// that wait for an append that does not come. It rolls and drops nothing (round.ts does).
 
 import { type Clock, type Timer, takingTurns } from '../base/clock.ts'
 import type { Settings } from '../settings/settings.ts'
