@@ -135,7 +135,6 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   void dictionaries.sweep()
   const compression = new Compression({ logger, metrics, dictionaries })
   const documents = new SegmentDocuments({ store, clock, random, leadership, logger, unreadable })
-  void documents.sweep(catalogue)
   const run = random.bytes(9).toString('base64url')
   let attempts = 0
   const unpacking = new Unpacking(clock)
@@ -347,6 +346,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     },
   })
   await open(arrange(catalogue.current().topics.values()))
+  void documents.sweep(catalogue)
 
   /** Opens the partitions again that the store may have lost. Ends when the store is closed. */
   async function followStore(): Promise<void> {

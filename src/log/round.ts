@@ -86,7 +86,8 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
     sealOld(partition, share)
     if (hasToRoll(partition, nowMs)) {
       await inPhase('roll', partition, async () => {
-        done.rolled += await roll(rooms.documents, partition, nowMs)
+        const rolled = await roll(rooms.documents, partition, nowMs)
+        done.rolled += rolled
       })
     }
     if (!isOurs(partition)) return
@@ -94,7 +95,8 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
     const before = droppableBefore({ ...logOf(partition), archivedTo: null }, state.topic.resolved, nowMs)
     if (before > state.start) {
       await inPhase('retention', partition, async () => {
-        done.droppedBytes += await partition.trim(before)
+        const bytes = await partition.trim(before)
+        done.droppedBytes += bytes
         if (hasDropped(partition)) await roll(rooms.documents, partition, nowMs)
       })
     }

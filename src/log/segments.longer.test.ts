@@ -110,6 +110,16 @@ test('an idle round sends the store nothing', async t => {
   assert.deepEqual({ ...world.store.calls }, before)
 })
 
+test('a round counts the segments and bytes of all partitions that it works on at the same time', async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders', { 'segment.ms': '1', 'retention.bytes': '0' }, 20)
+  for (let i = 0; i < 20; i++) await append(world.partition('orders', i), 10)
+  const bytes = world.partition('orders').sizeBytes
+  await world.clock.advance(10)
+  const { rolled, droppedBytes } = await world.round()
+  assert.deepEqual([rolled, droppedBytes], [20, 20 * bytes])
+})
+
 test('dropped segments leave the document, the end stays, and the document goes with its topic', async t => {
   const world = await openLogWorld(t)
   const { id } = await world.create('orders', { 'segment.bytes': String(MIB), 'retention.ms': String(HOUR) })

@@ -1,9 +1,9 @@
 // The time index of a partition. It has timestamps, sizes, counts and times of appends for each part of the log, with
 // about one mark for each MiB. Searches by time, segments and retention use it. It is sparse on purpose: within a
-// chunk, a search reads the batches. Marks are rows of the stream and are written with a later append. A chunk without a mark
-// (the newest one after a restart) is learned again from its batches when it is needed. The batches do not tell the
-// times of their appends, so another row keeps the time of the open chunk's first append. This file reads nothing and
-// deletes nothing.
+// chunk, a search reads the batches. Marks are rows of the stream and are written with a later append. A chunk without
+// a mark (the newest one after a restart) is learned again from its batches when it is needed. The batches do not tell
+// the times of their appends, so another row keeps the time of the open chunk's first append. This file reads nothing
+// and deletes nothing.
 //
 //   log start                                                                    end
 //   | sealed chunk (mark) | sealed chunk (mark) | unknown (no mark yet) | open chunk |
