@@ -23,6 +23,8 @@ import { openCatalogue } from './catalogue.ts'
 import { type Leadership, SOLE_LEADERSHIP } from './leadership.ts'
 import { openLogs } from './logs.ts'
 import type { Partition } from './partition.ts'
+import { runRound } from './round.ts'
+import { SegmentDocuments } from './segment-documents.ts'
 
 const MIB = 1024 * 1024
 const HOUR = 60 * 60_000
@@ -229,6 +231,47 @@ test('a broker adopts the segments that another leader has sealed, and goes on b
     [0, 1],
     [1, 2],
     [2, 3],
+  ])
+})
+
+test('the cleaner has its turn after the other phases, and its segments say when they were cleaned', async t => {
+  const world = await openLogWorld(t)
+  const { store, clock } = world
+  await world.create('orders', { 'segment.bytes': String(MIB), 'retention.ms': '-1' }, 2)
+  for (const index of [0, 1]) {
+    for (let i = 0; i < 25; i++) await append(world.partition('orders', index), 100_000)
+  }
+  const partitions = [0, 1].map(index => world.partition('orders', index))
+  const seen: string[] = []
+  const rooms = {
+    clock,
+    leadership: SOLE_LEADERSHIP,
+    documents: new SegmentDocuments({
+      store,
+      clock,
+      random: seededRandom(7),
+      leadership: SOLE_LEADERSHIP,
+      logger: createLogger({ clock, write: () => {}, format: 'plain', levels: new Map([['root', 'OFF']]) }),
+    }),
+    failed: (phase: string, { index }: Partition) => void seen.push(`${phase} of ${index} failed`),
+    cleaner: {
+      candidates: (all: readonly Partition[]) => all.toReversed().map(partition => ({ partition })),
+      async clean(partition: Partition) {
+        seen.push(`${partition.index} has ${partition.segments.length} segments`)
+        if (partition.index === 0) throw new Error('its first batch is damaged')
+        return { cleanedTo: partition.segments[0]!.next, bytes: 7 }
+      },
+    },
+  }
+  const nowMs = clock.now()
+  const share = { partitions, concurrency: 2, nowMs, leastChunkMs: HOUR, isStopped: () => false }
+  const { cleaned, cleanedBytes, failures, rolled } = await runRound(rooms, share)
+  assert.deepEqual({ cleaned, cleanedBytes, failures, rolled }, { cleaned: 1, cleanedBytes: 7, failures: 1, rolled: 4 })
+  assert.deepEqual(seen, ['1 has 2 segments', '0 has 2 segments', 'cleaning of 0 failed'])
+  const cleanedAt = partitions.map(({ segments }) => segments.map(({ cleanedAtMs }) => cleanedAtMs))
+  assert.deepEqual(cleanedAt, [
+    [null, null],
+    [nowMs, null],
   ])
 })
 

@@ -174,7 +174,8 @@ export class TimeIndex {
 
   /**
    * Returns the rows that a rewrite of [from, to) must carry: afterwards the range is one chunk with these counts. The
-   * rest of a chunk that the range cuts becomes unknown. Changes nothing; `commitRewritten` does.
+   * rest of a chunk that the range cuts becomes unknown. Changes nothing; `commitRewritten` does. A mark of the range
+   * that still waits for its append would be written after these rows, so the caller lets its row here wait too.
    */
   rewritten(from: number, to: number, remains: Remains): Row[] {
     const { before, after } = this.#replace(from, to, remains)
