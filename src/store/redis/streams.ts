@@ -800,8 +800,11 @@ export class Streams {
         known = { ...known, start: current.start }
         continue
       }
-      const now = partAt(stream.keys, current, next)
-      if (now.key !== part.key || now.generation !== part.generation || now.to < bound) {
+      const hasMoved = (state: Known) => {
+        const now = partAt(stream.keys, state, next)
+        return now.key !== part.key || now.generation !== part.generation || now.to < bound
+      }
+      if (hasMoved(current)) {
         // A rewrite has replaced entries that were read just now. Those before them must not be joined with new ones.
         if (found.length > 0) return { kind: 'read', batches: found }
         known = { ...current, highWatermark: known.highWatermark, damage: known.damage }
@@ -812,10 +815,16 @@ export class Streams {
       }
       const asked = ranges.at(-1) as readonly Reply[] | undefined
       if (!isCovered && !looksBelow && asked !== undefined && !beginsWith(asked, at)) {
-        looksBelow = await isAnyBelow(links.read(key), guard, key, at).catch(error => refuse(error, `reading ${key}`))
+        const below = [...guard, belowOf(key, at), ['HMGET', meta, ...META]]
+        const seen = await readInOrder(links.read(key), below).catch(error => refuse(error, `reading ${key}`))
+        const later = decodeMeta(seen.at(-1)!)
+        // The entry that contains `next` may have been there, and be deleted since.
+        if (later === null || next < later.start || hasMoved(later)) continue
+        looksBelow = isAny(seen.at(-2)!)
         if (looksBelow) continue
       }
-      const counts = (entry: Reply) => now.voids.length === 0 || !isVoid(now.voids, ...idOf(entry))
+      const { voids } = partAt(stream.keys, current, next)
+      const counts = (entry: Reply) => voids.length === 0 || !isVoid(voids, ...idOf(entry))
       passed = null
       if (asked !== undefined && asked.length === count && !asked.some(counts)) {
         passed = `(${idOf(asked.at(-1)!).join('-')}`
@@ -1041,8 +1050,7 @@ export class Streams {
   async #lastBelow(key: string, id: string): Promise<Entry | null> {
     const { links } = this.#rooms
     const reply = await followAsk(links, key, links.write(key), async link => {
-      const isAny = await isAnyBelow(link, [], key, id)
-      return isAny ? await link.send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1']) : []
+      return isAny(await link.send(belowOf(key, id))) ? await link.send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1']) : []
     }).catch(error => refuse(error, `reading ${key}`))
     return decodeFirst(key, reply)
   }
@@ -1106,13 +1114,16 @@ async function readInOrder(link: Link, commands: readonly Argument[][]): Promise
 }
 
 /**
- * Returns true if an entry lies below the id. It is called before each XREVRANGE: if no entry lies below its end,
- * Redis walks through the whole stream from the newest entry down (streamIteratorStart of redis/src/t_stream.c), and
- * serves no other client meanwhile.
+ * Returns the command that shows if an entry lies below the id. It is sent before each XREVRANGE: if no entry lies below
+ * its end, Redis walks through the whole stream from the newest entry down (streamIteratorStart of
+ * redis/src/t_stream.c), and serves no other client meanwhile.
  */
-async function isAnyBelow(link: Link, guard: readonly Argument[][], key: string, id: string): Promise<boolean> {
-  const replies = await readInOrder(link, [...guard, ['XRANGE', key, '-', `(${id}`, 'COUNT', '1']])
-  return (replies.at(-1) as readonly Reply[]).length > 0
+function belowOf(key: string, id: string): Argument[] {
+  return ['XRANGE', key, '-', `(${id}`, 'COUNT', '1']
+}
+
+function isAny(entries: Reply): boolean {
+  return (entries as readonly Reply[]).length > 0
 }
 
 /**
