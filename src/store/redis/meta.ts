@@ -50,7 +50,9 @@ export function decodeSealed(text: string): Sealed {
 
 /** Returns null if the stream does not exist. */
 export function decodeMeta(reply: Reply): Known | null {
-  const [epoch, epochs, start, packed, sizes, cleaned] = (reply as readonly (Buffer | null)[]).map(field => field?.toString())
+  const [epoch, epochs, start, packed, sizes, cleaned] = (reply as readonly (Buffer | null)[]).map(field =>
+    field?.toString(),
+  )
   if (epoch === undefined) return null
   const sealed = String(packed)
   const { end, visible, length } = decodeSealed(sealed)

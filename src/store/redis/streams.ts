@@ -441,19 +441,15 @@ export class Streams {
     const { clock, links, rounds, replicas, report } = this.#rooms
     const { batches, meta, rows } = stream.keys
     const call = (waits: boolean) =>
-      fcall(
-        'open',
-        allKeys(stream.keys, stream.isRewritten),
-        [
-          knownEpoch,
-          Math.max(floor, stream.told),
-          replicas === 0 ? 1 : 0,
-          this.#process,
-          stream.ledLast,
-          waits ? 1 : 0,
-          this.#syncsEachWrite() ? 1 : 0,
-        ],
-      )
+      fcall('open', allKeys(stream.keys, stream.isRewritten), [
+        knownEpoch,
+        Math.max(floor, stream.told),
+        replicas === 0 ? 1 : 0,
+        this.#process,
+        stream.ledLast,
+        waits ? 1 : 0,
+        this.#syncsEachWrite() ? 1 : 0,
+      ])
     const what = `opening ${meta}`
     let link = links.write(meta)
     let sweptVoids = 0
@@ -1050,7 +1046,9 @@ export class Streams {
   async #lastBelow(key: string, id: string): Promise<Entry | null> {
     const { links } = this.#rooms
     const reply = await followAsk(links, key, links.write(key), async link => {
-      return isAny(await link.send(belowOf(key, id))) ? await link.send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1']) : []
+      return isAny(await link.send(belowOf(key, id)))
+        ? await link.send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1'])
+        : []
     }).catch(error => refuse(error, `reading ${key}`))
     return decodeFirst(key, reply)
   }
@@ -1134,8 +1132,7 @@ async function sweepVoids(link: Link, keys: StreamKeys, text: string): Promise<n
   const cleaned = decodeCleaned(text || undefined)
   // The last one notes that all are swept.
   const streams = [['batches', keys.batches]]
-  if (cleaned !== null)
-    streams.unshift(['current', currentKey(keys, cleaned)], ['former', formerKey(keys, cleaned)])
+  if (cleaned !== null) streams.unshift(['current', currentKey(keys, cleaned)], ['former', formerKey(keys, cleaned)])
   let swept = 0
   for (const [which, key] of streams as [string, string][]) {
     for (let from = 1; from > 0; ) {
