@@ -93,11 +93,11 @@ for (const [name, isDone] of [
       assert.deepEqual([bytes, damage], [happened ? 270 : 400, null])
       assert.deepEqual((await shown(store))[0], happened ? [10, 70] : [0, 100])
       if (!happened) expectKind(await rewrite(store, epoch, 0, 20, [batchAt(10, 70)]), 'rewritten')
-      expectKind(await rewrite(store, epoch, 20, 40, [batchAt(30, 60)]), 'rewritten')
+      expectKind(await rewrite(store, epoch, 20, 40, [batchAt(30, 65)]), 'rewritten')
       expectKind(await store.append(exampleAppend(A, epoch, 40)), 'appended')
       assert.deepEqual(await shown(store), [
         [10, 70],
-        [30, 60],
+        [30, 65],
         [40, 100],
       ])
       assert.deepEqual((await auditRedis([redis])).problems, [])
@@ -134,12 +134,12 @@ test('a leader that was replaced changes nothing with a rewrite that it still ha
   const { store: other } = await openTestStore(t as CleanUp, { 'redis.uri': redis.uri })
   await reopened(other)
   assert.deepEqual(await rewrite(store, 1, 20, 40, [batchAt(30, 70)], 'late'), { kind: 'fenced', epoch: 2 })
-  expectKind(await rewrite(other, 2, 20, 40, [batchAt(30, 60)]), 'rewritten')
+  expectKind(await rewrite(other, 2, 20, 40, [batchAt(30, 65)]), 'rewritten')
   assert.deepEqual(await rewrite(store, 1, 0, 20, [batchAt(0, 70)], 'late'), { kind: 'fenced', epoch: 2 })
   assert.deepEqual((await shown(other)).slice(0, 3), [
     [0, 80],
     [10, 80],
-    [30, 60],
+    [30, 65],
   ])
   assert.equal((await reopened(other, 2)).rows.size, 0)
   assert.deepEqual((await auditRedis([redis])).problems, [])
