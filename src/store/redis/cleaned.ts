@@ -43,7 +43,7 @@ export interface Part {
   readonly voids: readonly Void[]
 }
 
-/** What the parts of a log depend on. */
+/** The state that decides the parts of a log. */
 export interface Parted {
   readonly epochs: readonly EpochStart[]
   readonly voids: readonly Void[]

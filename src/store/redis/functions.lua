@@ -242,8 +242,8 @@ local function cutSizes(sizes, position, offset, ending)
   return total .. ' ' .. position .. ' ' .. largest .. ' ' .. largestAt .. ' ' .. after
 end
 
--- Deletes the entries that `intend` noted, and updates `cleaned`. Returns the log start, the number of entries that must
--- exist in batches, and the sizes. Returns the error too if the broker's Redis user may not delete entries.
+-- Deletes the entries that `intend` noted, and updates `cleaned`. Returns the log start, the number of entries that
+-- must exist in batches, and the sizes. Returns the error too if the broker's Redis user may not delete entries.
 local function finishTrim(keys, noted, start, sealed, sizes, cleaned)
   local ending, _, length, last = unpackSealed(sealed)
   local asked, keep, position, offset = string.match(noted or '', '^(%d+) (%d+%-%d+) (%d+) (%d+)$')
@@ -360,8 +360,8 @@ local LEAP = 100000000
 -- later one that the store has lost. Then no other process knows more.
 local function ledLast(leader, epoch, caller, itsEpoch) return leader == caller or tonumber(itsEpoch) >= epoch end
 
--- Finishes a rewrite that was torn between its rows and the field `cleaned`, if all its entries exist. Returns the state
--- and the sizes after it.
+-- Finishes a rewrite that was torn between its rows and the field `cleaned`, if all its entries exist. Returns the
+-- state and the sizes after it.
 local function finishRewrite(keys, cleaned, text, sizes)
   local noted = redis.call('HGET', keys[3], '.') or ''
   local before, after, itsSizes = string.match(noted, '^([^\n]*)\n([^\n]*)\n([^\n]*)\nrewrite$')

@@ -5,7 +5,7 @@
 export interface Sizes {
   /** The total size in bytes of all batches that were ever appended: the position of the next entry. */
   readonly end: number
-  /** The position of the first live entry. Positions run on without a gap within a part of the log only (cleaned.ts). */
+  /** The position of the first live entry. They run on without a gap within a part of the log only (cleaned.ts). */
   readonly start: number
   /** The upper limit in bytes of the size of a live entry. */
   readonly largest: number

@@ -1016,7 +1016,7 @@ export class Streams {
     }
   }
 
-  /** Returns the position of the first entry at or above this offset, in the part of the log that contains the offset. */
+  /** Returns the position of the first entry at or above this offset, in the part of the log with this offset. */
   async #positionAt({ keys }: Stream, known: Known, offset: number): Promise<number> {
     const { links } = this.#rooms
     const { key, epochs, generation } = partAt(keys, known, offset)
@@ -1112,8 +1112,8 @@ async function readInOrder(link: Link, commands: readonly Argument[][]): Promise
 }
 
 /**
- * Returns the command that shows if an entry lies below the id. It is sent before each XREVRANGE: if no entry lies below
- * its end, Redis walks through the whole stream from the newest entry down (streamIteratorStart of
+ * Returns the command that shows if an entry lies below the id. It is sent before each XREVRANGE: if no entry lies
+ * below its end, Redis walks through the whole stream from the newest entry down (streamIteratorStart of
  * redis/src/t_stream.c), and serves no other client meanwhile.
  */
 function belowOf(key: string, id: string): Argument[] {
@@ -1177,7 +1177,7 @@ function beginsWith(entries: readonly Reply[], id: string): boolean {
   return first !== undefined && String((first as readonly Reply[])[0]) === id
 }
 
-/** Decodes the first entry of a reply; null if it has none. Throws StoreUnavailable if Ketch did not write the entry. */
+/** Decodes the first entry of a reply, or null. Throws StoreUnavailable if Ketch did not write the entry. */
 function decodeFirst(key: string, reply: Reply): Entry | null {
   const [entry] = reply as readonly Reply[]
   if (entry === undefined) return null

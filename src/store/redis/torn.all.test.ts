@@ -188,7 +188,7 @@ for (const since of ['nothing', 'an opening', 'appends and rewrites'] as const) 
     test(`a rewrite with ${rows.length} rows that was torn at any command, with ${since} since: it happened or it did not`, {
       skip,
     }, async t => {
-      // What the file has of the call: the beginning of a pass, the rewrite, the deletion of the old entries.
+      // The transactions of the call in the file: the beginning of a pass, the rewrite, the deletion of old entries.
       for (const [word, names] of [
         ['DEL', ['MULTI', 'HSET', 'DEL', 'XADD', 'XDEL', 'EXEC']],
         ['XADD', ['MULTI', 'XADD', 'XADD', ...(rows.length > 0 ? ['HSET', 'HSET', 'HDEL'] : ['HSET']), 'EXEC']],
