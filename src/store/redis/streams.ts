@@ -918,7 +918,6 @@ export class Streams {
     passAfter(rewrite, known.start, pass, known.highWatermark)
     if (this.#rooms.replicas > 0) this.#checkReplicas(this.#rooms.links.write(meta))
     stream.isVague = true
-    stream.isRewritten = true
     let { cleaned } = known
     if (cleaned === null || (from === known.start && pass.to >= pass.until)) {
       const next = begun(cleaned, known.start, known.sizes.start)
