@@ -10,6 +10,8 @@ export interface StreamKeys {
   readonly batches: string
   readonly meta: string
   readonly rows: string
+  /** Two streams of rewritten entries. They exist only if the stream was rewritten. */
+  readonly cleaned: readonly [string, string]
 }
 
 export interface DocumentKeys {
@@ -65,7 +67,12 @@ export function keysOf(namespace: string): Keys {
     streams: `${namespace}:streams`,
     stream(stream) {
       const prefix = `${namespace}:stream:{${stream}}`
-      return { batches: `${prefix}:batches`, meta: `${prefix}:meta`, rows: `${prefix}:rows` }
+      return {
+        batches: `${prefix}:batches`,
+        meta: `${prefix}:meta`,
+        rows: `${prefix}:rows`,
+        cleaned: [`${prefix}:cleaned0`, `${prefix}:cleaned1`],
+      }
     },
     document(kind, name) {
       const digest = createHash('sha256').update(name).digest()
