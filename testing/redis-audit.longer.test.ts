@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { encodeBatch, stamp } from '../src/protocol/records.ts'
-import { exampleAppend, expectKind } from '../src/store/conformance.ts'
+import { exampleAppend, expectKind } from '../src/store/examples.ts'
 import { keysOf } from '../src/store/redis/keys.ts'
 import type { Batch, Rewrite } from '../src/store/store.ts'
 import { type RedisServer, noRedis as skip, startRedis } from './redis.ts'

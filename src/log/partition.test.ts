@@ -26,7 +26,7 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { type BatchView, encodeBatch, viewBatch } from '../protocol/records.ts'
-import { expectKind } from '../store/conformance.ts'
+import { expectKind } from '../store/examples.ts'
 import { streamId } from '../store/store.ts'
 import type { Partition, ReadResult } from './partition.ts'
 

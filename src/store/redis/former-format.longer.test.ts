@@ -10,7 +10,7 @@ import type { CleanUp } from '../../../testing/broker.ts'
 import { noRedis as skip, startRedis } from '../../../testing/redis.ts'
 import { auditRedis } from '../../../testing/redis-audit.ts'
 import { openTestStore } from '../../../testing/redis-store.ts'
-import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import type { EpochStart } from '../store.ts'
 
 interface Fixture {

@@ -9,7 +9,7 @@ import { startProxy } from '../../../testing/proxy.ts'
 import { noRedis as skip, startRedis } from '../../../testing/redis.ts'
 import { auditRedis } from '../../../testing/redis-audit.ts'
 import { openTestStore } from '../../../testing/redis-store.ts'
-import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import { type Batch, type Opened, OutcomeUnknown, type Store } from '../store.ts'
 import { keysOf } from './keys.ts'
 

@@ -11,7 +11,7 @@ import { type RedisOptions, type RedisServer, noRedis as skip, startRedis } from
 import { auditRedis } from '../../../testing/redis-audit.ts'
 import { openTestStore, type TestStore } from '../../../testing/redis-store.ts'
 import { tearTransaction } from '../../../testing/torn-file.ts'
-import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import { type Batch, type Opened, OutcomeUnknown, type Row, type Store } from '../store.ts'
 import { keysOf } from './keys.ts'
 
