@@ -161,7 +161,9 @@ test('APPEND and SUBTRACT work only on lists, and the resulting list is checked'
   const configs = () => catalogue.current().topics.get('orders')!.configs
   assert.equal(await alter('topic', 'orders', [['append', 'cleanup.policy', 'delete']]), 'done')
   assert.deepEqual(configs(), { 'cleanup.policy': 'delete' })
-  assert.match(await alter('topic', 'orders', [['append', 'cleanup.policy', 'compact']]), /^INVALID_CONFIG.*compaction/)
+  assert.equal(await alter('topic', 'orders', [['append', 'cleanup.policy', 'compact']]), 'done')
+  assert.deepEqual(configs(), { 'cleanup.policy': 'delete,compact' })
+  assert.equal(await alter('topic', 'orders', [['subtract', 'cleanup.policy', 'compact']]), 'done')
   assert.match(
     await alter('topic', 'orders', [['subtract', 'cleanup.policy', 'delete']]),
     /^INVALID_CONFIG: cleanup.poli/,

@@ -3,12 +3,13 @@
 // it.
 
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
-import { type EpochStart, type Opened, type Row, type StreamId, streamId } from '../store/store.ts'
+import { type EpochStart, type Opened, type Pass, type Row, type StreamId, streamId } from '../store/store.ts'
 import type { Topic } from './catalogue.ts'
+import { decodePlace, NOT_CLEANED, type Place } from './cleaner/place.ts'
 import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
 import { partitionName } from './refused-batches.ts'
 import type { Tail } from './tail-cache.ts'
-import { TimeIndex } from './time-index.ts'
+import { type Remains, TimeIndex } from './time-index.ts'
 import { Waits } from './waiters.ts'
 
 /**
@@ -58,6 +59,10 @@ export class PartitionState {
   emptyFrom = 0
   /** Live bytes of batches. */
   bytes = 0
+  /** How far the log is cleaned. */
+  cleaned: Place = NOT_CLEANED
+  /** How far the last pass of rewrites has come. */
+  pass: Pass = { to: 0, until: 0 }
   /** Rows that the next append carries, oldest first. If they are lost, the broker learns their content again. */
   readonly pendingRows: Row[] = []
   /** Set for good when the topic is removed or the broker closes. Then it is the answer to every request. */
@@ -96,6 +101,8 @@ export class PartitionState {
     this.emptyFrom = opened.emptyFrom
     this.highWatermark = Math.max(this.highWatermark, opened.highWatermark)
     this.bytes = opened.bytes
+    this.cleaned = decodePlace(opened.rows)
+    this.pass = opened.pass
     this.pendingRows.length = 0
     this.clearProducers()
     const producers: [id: number, Producer][] = []
@@ -165,6 +172,17 @@ export class PartitionState {
     this.bytes -= bytes
     this.timeIndex.drop(start, bytes)
     this.raiseStart(start)
+  }
+
+  /**
+   * Updates the state after the store has rewritten the range from `from` to `pass.to`, whose batches had `bytesBefore`.
+   */
+  rewritten(from: number, pass: Pass, place: Place, bytesBefore: number, remains: Remains): void {
+    this.pass = { to: pass.to, until: pass.until }
+    this.cleaned = place
+    this.bytes += remains.bytes - bytesBefore
+    this.timeIndex.commitRewritten(from, pass.to, remains)
+    this.tail.dropBelow(pass.to)
   }
 
   /** Moves the log start up. From now on no offset below it is answered. */

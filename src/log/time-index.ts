@@ -26,6 +26,16 @@ export interface Chunk {
   readonly isKnown: boolean
 }
 
+/** The batches that stay after a rewrite of a range. */
+export interface Remains {
+  readonly bytes: number
+  readonly plainBytes: number | null
+  readonly batches: number | null
+  readonly records: number | null
+  readonly minTimestamp: number | null
+  readonly maxTimestamp: number
+}
+
 type MutableChunk = { -readonly [K in keyof Chunk]: Chunk[K] }
 
 /** A chunk that has grown to this many bytes is sealed by the next append. */
@@ -114,6 +124,39 @@ export class TimeIndex {
     }
     known.isKnown = true
     return encodeMark(known)
+  }
+
+  /**
+   * Returns the rows that a rewrite of [from, to) must carry: afterwards the range is one chunk with these counts. The
+   * rest of a chunk that the range cuts becomes unknown. Changes nothing; `commitRewritten` does.
+   */
+  rewritten(from: number, to: number, remains: Remains): Row[] {
+    const { before, after } = this.#replace(from, to, remains)
+    const kept = new Set(after.filter(({ isKnown }) => isKnown).map(chunk => chunk.from))
+    const dead = before.filter(chunk => !kept.has(chunk.from)).map(chunk => ({ key: markKey(chunk.from), value: null }))
+    return [...dead, ...after.filter(({ isKnown }) => isKnown).map(encodeMark)]
+  }
+
+  /** Takes over the result of a rewrite that the store has made. */
+  commitRewritten(from: number, to: number, remains: Remains): void {
+    const { at, before, after } = this.#replace(from, to, remains)
+    this.#chunks.splice(at, before.length, ...after)
+  }
+
+  /** Returns the chunks that a rewrite concerns, the first of which is `at`, and the chunks that replace them. */
+  #replace(from: number, to: number, { bytes, maxTimestamp }: Remains) {
+    assert(from < to && to <= this.#open().from, `a rewrite of [${from}, ${to}) reaches into the open chunk`)
+    const at = this.#chunks.findIndex(chunk => chunk.next > from)
+    const before = this.#chunks.slice(at).filter(chunk => chunk.from < to)
+    const areKnown = before.every(({ isKnown }) => isKnown)
+    const newestMs = Math.max(...before.map(chunk => chunk.newestMs))
+    const first = before[0]!
+    const last = before.at(-1)!
+    const base = { ...emptyChunk(Math.max(from, first.from)), next: to, bytes, maxTimestamp, newestMs }
+    const after: MutableChunk[] = [{ ...base, isKnown: areKnown }]
+    if (first.from < from) after.unshift({ ...emptyChunk(first.from), next: from, isKnown: false })
+    if (last.next > to) after.push({ ...emptyChunk(to), next: last.next, isKnown: false })
+    return { at, before, after }
   }
 
   /** Returns rows that delete the marks that are no longer needed after a trim to `before`. */
