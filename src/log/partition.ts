@@ -3,7 +3,7 @@
 // anything above the high watermark. It knows no sessions and no groups, and does not know which broker leads.
 
 import { workInTurn } from '../base/in-turn.ts'
-import { ENDLESS, type Patience } from '../base/patience.ts'
+import { ENDLESS, type Patience, patience } from '../base/patience.ts'
 import {
   because,
   CORRUPT_MESSAGE,
@@ -27,6 +27,7 @@ import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
 import { encodePlace, type Place } from './cleaner/place.ts'
 import { NotDecoded } from './compression.ts'
+import { checkKeys } from './keyed-batches.ts'
 import { type Appended, Lane, type LaneRooms } from './lane.ts'
 import { PartitionState, type ProducerCount } from './partition-state.ts'
 import type { ReadAhead } from './read-ahead.ts'
@@ -109,6 +110,11 @@ export class Partition {
   readonly #corrupt = new Set<number>()
   /** Trims and rewrites, one after the other: a rewrite begins at the log start or where the last one ended. */
   readonly #inTurn = workInTurn()
+  /**
+   * The end of the last check of a batch that must be unpacked for it; null if no check is in progress. Batches behind it
+   * wait, so that they enter the log in the order of the calls.
+   */
+  #lastCheck: Promise<unknown> | null = null
   /** The result of a read at the end. */
   #empty: ReadResult
   /** Set when the cleaner has met a batch that it cannot clean; null after a restart and a change of the topic. */
@@ -218,9 +224,50 @@ export class Partition {
    */
   append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {
     const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#check(batch)
-    if (refusal === null) return this.#lane.append(batch, timeoutMs, stallMs)
+    if (refusal !== null) return this.#refused(batch, refusal)
+    const isCompacted = this.#state.topic.resolved.cleanupPolicy.includes('compact')
+    if (!isCompacted && this.#lastCheck === null) return this.#lane.append(batch, timeoutMs, stallMs)
+    const check = isCompacted ? this.#checkKeys(batch, timeoutMs) : null
+    if (check instanceof Promise || this.#lastCheck !== null) {
+      return this.#appendInTurn(batch, check, timeoutMs, stallMs)
+    }
+    return check === null ? this.#lane.append(batch, timeoutMs, stallMs) : this.#refused(batch, check)
+  }
+
+  #refused(batch: BatchView, refusal: Refusal): Promise<Refusal> {
     this.#rooms.refused.note(this.#state.stream, batch, refusal)
     return Promise.resolve(refusal)
+  }
+
+  #checkKeys(batch: BatchView, timeoutMs: number): Refusal | null | Promise<Refusal | null> {
+    const { unpacking, clock } = this.#rooms
+    const limit = timeoutMs > 0 ? patience(clock, clock.monotonic() + timeoutMs) : ENDLESS
+    return checkKeys(batch, this.#state.name, unpacking, limit)
+  }
+
+  /** Appends a batch when its own check has ended and all earlier batches are in the lane or refused. */
+  async #appendInTurn(
+    batch: BatchView,
+    check: Refusal | null | Promise<Refusal | null>,
+    timeoutMs: number,
+    stallMs: number,
+  ): Promise<Appended | Refusal> {
+    const entered = Promise.all([check, this.#lastCheck]).then(([found]) => {
+      const refusal = found ?? this.#checkOpen() ?? this.#state.damage
+      const answer = refusal === null ? this.#lane.append(batch, timeoutMs, stallMs) : this.#refused(batch, refusal)
+      // In an object, because the batches behind it do not wait for its answer.
+      return { answer }
+    })
+    // The caller gets the error.
+    const ended = entered.then(
+      () => {},
+      () => {},
+    )
+    this.#lastCheck = ended
+    const { answer } = await entered.finally(() => {
+      if (this.#lastCheck === ended) this.#lastCheck = null
+    })
+    return await answer
   }
 
   /**

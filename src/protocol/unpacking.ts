@@ -8,7 +8,7 @@
 //   lz4 block:    (token | literal length 255* | literals | offset uint16 | match length 255*)*
 //                 the last sequence ends with its literals
 
-import { constants, createGunzip, createZstdDecompress, gunzipSync, type ZlibOptions, zstdDecompressSync } from 'node:zlib'
+import { constants, createGunzip, createZstdDecompress, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Turns } from '../base/clock.ts'
 import {
   type Codec,
@@ -152,7 +152,7 @@ function inflate(codec: 'gzip' | 'zstd', input: Buffer, maxBytes: number): Promi
 function inflateSync(codec: 'gzip' | 'zstd', input: Buffer, maxBytes: number): Buffer {
   const usual = Math.max(LEAST_ROOM_BYTES, Math.min(maxBytes, input.length * USUAL_GROWTH))
   // With `info` zlib also tells how much of the input it used; its type declarations do not know that.
-  const options: ZlibOptions = { info: true, maxOutputLength: Math.max(1, maxBytes), chunkSize: usual }
+  const options = { info: true, maxOutputLength: Math.max(1, maxBytes), chunkSize: usual }
   let result: unknown
   try {
     result =

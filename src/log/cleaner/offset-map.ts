@@ -22,9 +22,9 @@ export class OffsetMap {
   /** The slot of the key that `#find` was called for, or the free slot where it belongs. */
   #found = 0
 
-  /** `bytes` is the memory of the map, at least one slot. */
+  /** `bytes` is the memory of the map; it has at least two slots, one of which stays free and ends a search. */
   constructor(bytes: number) {
-    this.#slots = Math.max(1, Math.floor(bytes / SLOT_BYTES))
+    this.#slots = Math.max(2, Math.floor(bytes / SLOT_BYTES))
     this.#most = Math.max(1, Math.floor(this.#slots * LOAD_FACTOR))
     // Pages that are never written take no memory.
     const buffer = new ArrayBuffer((this.#slots + 1) * SLOT_BYTES)
@@ -84,7 +84,7 @@ const digest = new Uint32Array(4)
 
 function readDigest(key: Uint8Array): void {
   // As a string of single bytes, because a Buffer for each key takes twice as long.
-  const text = hash(ALGORITHM, key, 'latin1')
+  const text = hash(ALGORITHM, key, 'binary')
   for (let i = 0; i < 4; i++) {
     const at = 4 * i
     digest[i] =

@@ -4,7 +4,7 @@
 //   format = 1 u8 | cleanedTo | passFrom | passTo    as float64 big-endian
 
 import { assert } from '../../base/assert.ts'
-import type { Row } from '../../store/store.ts'
+import type { Pass, Row } from '../../store/store.ts'
 
 export interface Place {
   /** The first dirty offset: below it each key stands once, or a mapped newer record has removed it. */
@@ -16,6 +16,11 @@ export interface Place {
 }
 
 export const NOT_CLEANED: Place = Object.freeze({ cleanedTo: 0, passFrom: 0, passTo: -1 })
+
+/** Returns whether the last pass has to be finished. A trim may have dropped the part of the log that it had to rewrite. */
+export function isInterrupted({ start, cleaned, pass }: { start: number; cleaned: Place; pass: Pass }): boolean {
+  return cleaned.passTo >= 0 && Math.max(start, pass.to) < Math.max(cleaned.passTo, pass.until)
+}
 
 const KEY = 'c'
 const FORMAT = 1
