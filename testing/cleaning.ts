@@ -25,7 +25,7 @@ export const CLEANING: {
     routes: [
       route({
         method: 'POST',
-        path: '/clean/:topic',
+        path: '/api/v1/clean/:topic',
         verb: 'clean topic',
         tag: 'tests',
         doc: 'Cleans all partitions of a topic now.',

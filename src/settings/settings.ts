@@ -160,7 +160,10 @@ const patternFields = {
   ),
   compression: field(oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'), 'Codec that compresses batches in the store.'),
   'remote-storage-enabled': field(boolean(), 'Whether sealed segments go to the remote tier.', REMOTE),
-  'cleanup-policy': field(oneOf('delete', 'compact'), 'delete drops old segments. compact keeps the newest record of each key.'),
+  'cleanup-policy': field(
+    oneOf('delete', 'compact'),
+    'delete drops old segments. compact keeps the newest record of each key.',
+  ),
   retention: field(grammar.durationOrUnlimited(), 'Topic config retention.ms.', OURS),
   'retention-bytes': field(grammar.sizeOrUnlimited(), 'Topic config retention.bytes, for each partition.', OURS),
   'local-retention': field(grammar.durationOrUnlimited(), 'Topic config local.retention.ms.', { ...OURS, ...REMOTE }),

@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../../testing/property.ts'
-import { type BatchOptions, encodeBatch, type NewRecord, payloadOf, readRecords, viewBatch } from '../../protocol/records.ts'
+import {
+  type BatchOptions,
+  encodeBatch,
+  type NewRecord,
+  payloadOf,
+  readRecords,
+  viewBatch,
+} from '../../protocol/records.ts'
 import { unpackSync } from '../../protocol/unpacking.ts'
 import { type Cleaned, cleanBatch, type Terms } from './clean-batch.ts'
 
@@ -29,14 +36,20 @@ function bytesOf({ bytes }: Cleaned): Buffer {
 }
 
 test('a batch whose records are all newest stays byte for byte', () => {
-  const batch = batchOf([{ key: 'a', value: '1', timestamp: 5 }, { key: 'b', value: '2', timestamp: 6 }])
+  const batch = batchOf([
+    { key: 'a', value: '1', timestamp: 5 },
+    { key: 'b', value: '2', timestamp: 6 },
+  ])
   const { bytes, kept, dropped } = clean(batch, { a: 10, b: 11 })
   assert.deepEqual([bytes, kept, dropped], ['same', 2, 0])
 })
 
 for (const compression of ['none', 'gzip', 'snappy', 'lz4', 'zstd'] as const) {
   test(`older records go, and the others keep offset, timestamp, headers and the batch its fields (${compression})`, async () => {
-    const headers = [{ key: 'h', value: 'x' }, { key: 'n', value: null }]
+    const headers = [
+      { key: 'h', value: 'x' },
+      { key: 'n', value: null },
+    ]
     const records = [
       { key: 'a', value: 'old', timestamp: 1_000 },
       { key: 'b', value: 'b', timestamp: 900, headers },
@@ -67,7 +80,11 @@ test('records without a key go and are counted, but only in the mapped part', ()
 })
 
 test('the first cleaning that keeps a tombstone sets the delete horizon and moves no timestamp', async () => {
-  const records = [{ key: 'a', value: '1', timestamp: 1_000 }, { key: 'b', timestamp: -5 }, { key: 'c', value: '' }]
+  const records = [
+    { key: 'a', value: '1', timestamp: 1_000 },
+    { key: 'b', timestamp: -5 },
+    { key: 'c', value: '' },
+  ]
   for (const timestamp of [-1, 0, 1_700_000_000_123, -(2 ** 40)]) {
     const before = batchOf(records.map((each, i) => ({ timestamp: timestamp + i, ...each })))
     const after = viewBatch(bytesOf(clean(before)))
@@ -79,7 +96,10 @@ test('the first cleaning that keeps a tombstone sets the delete horizon and move
     const last = clean(after.bytes, {}, { nowMs: NOW + RETENTION })
     assert.deepEqual([last.kept, last.dropped], [2, 1])
     assert.equal(viewBatch(bytesOf(last)).deleteHorizonMs, NOW + RETENTION)
-    assert.deepEqual((await readRecords(bytesOf(last))).map(({ offset }) => offset), [10, 12])
+    assert.deepEqual(
+      (await readRecords(bytesOf(last))).map(({ offset }) => offset),
+      [10, 12],
+    )
   }
 })
 
@@ -98,16 +118,27 @@ test('a timestamp of 64 bits survives the move to the delete horizon bit by bit'
 })
 
 test('with log append time a cleaned batch keeps the time of its append', async () => {
-  const batch = batchOf([{ key: 'a', value: '1', timestamp: 5 }, { key: 'b', timestamp: 6 }])
+  const batch = batchOf([
+    { key: 'a', value: '1', timestamp: 5 },
+    { key: 'b', timestamp: 6 },
+  ])
   batch.writeInt16BE(8, 21)
   batch.writeBigInt64BE(777n, 35)
   const after = bytesOf(clean(batch, { a: 100 }))
   assert.equal(viewBatch(after).maxTimestamp, 777)
-  assert.deepEqual((await readRecords(after)).map(({ timestamp }) => timestamp), [777])
+  assert.deepEqual(
+    (await readRecords(after)).map(({ timestamp }) => timestamp),
+    [777],
+  )
 })
 
 test('an emptied batch goes, but the newest one of the log stays without records and goes later', () => {
-  const batch = batchOf([{ key: 'a', value: '1', timestamp: 9 }], { compression: 'gzip', producerId: 3, producerEpoch: 1, baseSequence: 0 })
+  const batch = batchOf([{ key: 'a', value: '1', timestamp: 9 }], {
+    compression: 'gzip',
+    producerId: 3,
+    producerEpoch: 1,
+    baseSequence: 0,
+  })
   assert.equal(clean(batch, { a: 20 }).bytes, null)
   const empty = viewBatch(bytesOf(clean(batch, { a: 20 }, { newestFrom: 11 })))
   assert.deepEqual([empty.bytes.length, empty.recordCount, empty.lastOffset, empty.producerId], [61, 0, 10, 3])
@@ -135,8 +166,7 @@ test('of any batch exactly the newest records and the young tombstones stay', as
       const first = batchOf(list)
       const all = await readRecords(first)
       const stays = ({ offset, key, value }: (typeof all)[number], tombstones: boolean) =>
-        offset >= mapTo ||
-        (key !== null && offset >= newest[key.toString() as 'a'] && (tombstones || value !== null))
+        offset >= mapTo || (key !== null && offset >= newest[key.toString() as 'a'] && (tombstones || value !== null))
       const expected = all.filter(each => stays(each, true))
       const cleaned = clean(first, newest, { mapTo })
       const bytes = cleaned.bytes === 'same' ? first : cleaned.bytes

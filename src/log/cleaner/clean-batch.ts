@@ -6,7 +6,7 @@
 // no stored form of a batch.
 
 import { assert } from '../../base/assert.ts'
-import { type BatchView, putZigzag, type Rest, RecordWalk, rebuildBatch } from '../../protocol/records.ts'
+import { type BatchView, putZigzag, RecordWalk, type Rest, rebuildBatch } from '../../protocol/records.ts'
 
 /** The mapped part of the log. */
 export interface Newest {

@@ -57,7 +57,7 @@ export class CleanerThread implements Work {
 
   /** Resolves with the answer of the thread. Rejects if the thread fails or ends before; the next call starts another. */
   #ask<T>(call: Call, memory: readonly ArrayBuffer[]): Promise<T> {
-    const worker = (this.#worker ??= new Worker(new URL('./cleaner-worker.ts', import.meta.url)))
+    const worker = (this.#worker ??= startThread())
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const fail = (error: unknown) => {
       if (this.#worker === worker) this.#worker = null
@@ -75,8 +75,19 @@ export class CleanerThread implements Work {
   }
 }
 
+/** The room for young objects in MB: each record makes some that are dropped at once. By default it is 48 MB. */
+const YOUNG_MB = 8
+
+function startThread(): Worker {
+  const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MB }
+  return new Worker(new URL('./cleaner-worker.ts', import.meta.url), { resourceLimits })
+}
+
 /** Returns copies of the batches in one piece of memory. */
-function copied(batches: readonly Uint8Array[]): { readonly views: readonly Uint8Array[]; readonly memory: ArrayBuffer } {
+function copied(batches: readonly Uint8Array[]): {
+  readonly views: readonly Uint8Array[]
+  readonly memory: ArrayBuffer
+} {
   const memory = new ArrayBuffer(batches.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   const views = batches.map(bytes => {

@@ -43,10 +43,7 @@ export interface Work {
   begin(mapBytes: number): void | Promise<void>
   /** Maps the records with offsets in [from, to). */
   map(batches: readonly Uint8Array[], from: number, to: number): Mapped | Unreadable | Promise<Mapped | Unreadable>
-  clean(
-    batches: readonly Uint8Array[],
-    terms: Terms,
-  ): CleanedPiece | Unreadable | Promise<CleanedPiece | Unreadable>
+  clean(batches: readonly Uint8Array[], terms: Terms): CleanedPiece | Unreadable | Promise<CleanedPiece | Unreadable>
   /** Frees the map. */
   end(): void | Promise<void>
 }
@@ -55,6 +52,7 @@ export class CleanerWork implements Work {
   #map: OffsetMap | null = null
 
   begin(mapBytes: number): void {
+    this.end()
     this.#map = new OffsetMap(mapBytes)
   }
 
@@ -86,6 +84,7 @@ export class CleanerWork implements Work {
   }
 
   end(): void {
+    this.#map?.free()
     this.#map = null
   }
 

@@ -33,5 +33,7 @@ function run(call: Call): CleanedPiece | Mapped | Unreadable | undefined {
 }
 
 function memoryOf({ batches }: CleanedPiece): ArrayBuffer[] {
-  return batches.flatMap(({ bytes }) => (typeof bytes === 'string' || bytes === null ? [] : [bytes.buffer as ArrayBuffer]))
+  return batches.flatMap(({ bytes }) =>
+    typeof bytes === 'string' || bytes === null ? [] : [bytes.buffer as ArrayBuffer],
+  )
 }

@@ -53,9 +53,19 @@ test('the newest record of each key stays at its offset, and a second cleaning c
   await world.create('t', COMPACTED)
   const partition = world.partition('t')
   const { cleaner } = world.logs
-  await append(partition, [{ key: 'a', value: '1' }, { key: 'b', value: '1' }])
+  await append(partition, [
+    { key: 'a', value: '1' },
+    { key: 'b', value: '1' },
+  ])
   await append(partition, [{ key: 'a', value: '2' }], 'lz4')
-  await append(partition, [{ key: 'b', value: '2' }, { key: 'c', value: '1' }], 'lz4')
+  await append(
+    partition,
+    [
+      { key: 'b', value: '2' },
+      { key: 'c', value: '1' },
+    ],
+    'lz4',
+  )
   await append(partition, [{ key: 'a', value: '3' }])
   const report = await cleanAll(cleaner, partition, world.clock.now())
   assert.deepEqual(
@@ -88,7 +98,10 @@ test('a log whose records are all gone keeps an empty newest batch until another
   await cleanAll(world.logs.cleaner, partition, 0)
   await cleanAll(world.logs.cleaner, partition, 0)
   await append(partition, [{ key: 'a', value: '9' }])
-  await append(partition, [{ key: 'a', value: '9' }, { key: 'b', value: '9' }])
+  await append(partition, [
+    { key: 'a', value: '9' },
+    { key: 'b', value: '9' },
+  ])
   await cleanAll(world.logs.cleaner, partition, 0)
   assert.equal(shown(await recordsOf(partition)), '5 a=9, 6 b=9')
 })
@@ -121,7 +134,10 @@ test('records without a key from before the policy go, and are counted', async t
   const refused = await partition.append(batchOf([{ key: 'a' }, { value: 'x' }]), 0)
   assert.ok(isRefusal(refused))
   assert.deepEqual(refused.recordErrors, [
-    { batchIndex: 1, batchIndexErrorMessage: 'Compacted topic cannot accept message without key in topic partition t-0.' },
+    {
+      batchIndex: 1,
+      batchIndexErrorMessage: 'Compacted topic cannot accept message without key in topic partition t-0.',
+    },
   ])
   const { keylessDropped } = await cleanAll(world.logs.cleaner, partition, 0)
   assert.equal(keylessDropped, 1)
@@ -169,7 +185,8 @@ for (const fault of ['unknown-lost', 'unknown-done', 'unavailable'] as const) {
     await world.create('t', COMPACTED)
     const big = 'x'.repeat(400_000)
     for (let round = 0; round < 2; round++) {
-      for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) await append(world.partition('t'), [{ key, value: round + big }])
+      for (const key of ['a', 'b', 'c', 'd', 'e', 'f'])
+        await append(world.partition('t'), [{ key, value: round + big }])
     }
     // The third call of the pass fails.
     const { store } = world
@@ -201,7 +218,9 @@ for (const fault of ['unknown-lost', 'unknown-done', 'unavailable'] as const) {
   })
 }
 
-test('after any history each key has its newest record, once below the cleaned point', { timeout: 120_000 }, async t => {
+test('after any history each key has its newest record, once below the cleaned point', {
+  timeout: 120_000,
+}, async t => {
   const record = fc.record({
     key: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g'),
     value: fc.constantFrom('x', 'y', null),
@@ -253,11 +272,7 @@ test('after any history each key has its newest record, once below the cleaned p
   )
   t.diagnostic('40 histories')
 
-  async function check(
-    partition: Partition,
-    newest: ReadonlyMap<string, Newest>,
-    nowMs: number,
-  ): Promise<void> {
+  async function check(partition: Partition, newest: ReadonlyMap<string, Newest>, nowMs: number): Promise<void> {
     const { logStartOffset, state } = partition
     const all = (await recordsOf(partition)).filter(({ offset }) => offset >= logStartOffset)
     assert.deepEqual(
@@ -299,7 +314,8 @@ test('searches by time and the tail in memory follow a cleaning', async t => {
   const world = await openLogWorld(t)
   await world.create('t', COMPACTED)
   const partition = world.partition('t')
-  for (let i = 0; i < 6; i++) await append(partition, [{ key: i === 5 ? 'b' : 'a', value: String(i), timestamp: 100 - i }])
+  for (let i = 0; i < 6; i++)
+    await append(partition, [{ key: i === 5 ? 'b' : 'a', value: String(i), timestamp: 100 - i }])
   await cleanAll(world.logs.cleaner, partition, 0)
   const first = await partition.offsetForTimestamp(90)
   const largest = await partition.maxTimestampOffset()

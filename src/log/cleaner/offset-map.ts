@@ -17,7 +17,7 @@ export class OffsetMap {
   readonly #slots: number
   readonly #most: number
   readonly #offsets: Float64Array
-  readonly #words: Uint32Array
+  readonly #words: Uint32Array<ArrayBuffer>
   #size = 0
   /** The slot of the key that `#find` was called for, or the free slot where it belongs. */
   #found = 0
@@ -30,6 +30,11 @@ export class OffsetMap {
     const buffer = new ArrayBuffer((this.#slots + 1) * SLOT_BYTES)
     this.#offsets = new Float64Array(buffer)
     this.#words = new Uint32Array(buffer)
+  }
+
+  /** Frees the memory at once; a garbage collection may come after the next map. The map cannot be used any more. */
+  free(): void {
+    this.#words.buffer.transfer(0)
   }
 
   /** The number of keys. */
