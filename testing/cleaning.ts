@@ -1,11 +1,12 @@
-// Runs the cleaner at once, in tests: on partitions of the log room, and on a broker through a route of the test's own.
+// Runs the cleaner at once, in tests: on partitions of the log room, and on a broker in the test's own process. The
+// broker's rooms come from a route of the test's own.
 
 import assert from 'node:assert/strict'
-import { z } from 'zod'
-import type { HttpOverrides } from '../src/broker.ts'
-import { reply, route } from '../src/http/route.ts'
+import { type HttpRooms, reply, route } from '../src/http/route.ts'
 import type { Cleaner, CleanReport } from '../src/log/cleaner/cleaner.ts'
 import type { Partition } from '../src/log/partition.ts'
+import type { Values } from '../src/settings/settings.ts'
+import { type CleanUp, startBroker, type TestBroker, type TestBrokerOptions } from './broker.ts'
 
 /** Seals everything that is in the log, as a roll of the active segment does, and cleans it. */
 export function cleanAll(cleaner: Cleaner, partition: Partition, nowMs: number): Promise<CleanReport> {
@@ -15,47 +16,47 @@ export function cleanAll(cleaner: Cleaner, partition: Partition, nowMs: number):
   return cleaner.clean(partition, nowMs, Math.min(partition.highWatermark, state.timeIndex.chunks.at(-1)!.from))
 }
 
-/** The HTTP side of a broker whose topics `cleanTopic` cleans. It serves nothing else, and wants no sign-in. */
-export const CLEANING: {
-  readonly settings: { readonly 'admin.security-enabled': false }
-  readonly http: HttpOverrides
-} = {
-  settings: { 'admin.security-enabled': false },
-  http: {
-    routes: [
-      route({
-        method: 'POST',
-        path: '/api/v1/clean/:topic',
-        verb: 'clean topic',
-        tag: 'tests',
-        doc: 'Cleans all partitions of a topic now.',
-        needs: 'admin',
-        params: z.object({ topic: z.string() }),
-        body: z.object({ laterMs: z.number() }),
-        answers: { 200: z.array(z.record(z.string(), z.unknown())) },
-        async answer({ params, body }, { catalogue, logs, clock }) {
-          const { id, partitions } = catalogue.current().topics.get(params.topic)!
-          const reports: Record<string, unknown>[] = []
-          for (let index = 0; index < partitions; index++) {
-            const partition = logs.partition(id, index)!
-            reports.push({ ...(await cleanAll(logs.cleaner, partition, clock.now() + body.laterMs)) })
-          }
-          return reply(200, reports)
-        },
-      }),
-    ],
-  },
+export interface CleaningBroker extends TestBroker {
+  /** Cleans all partitions of a topic that the broker leads, as if it were `laterMs` later. */
+  clean(topic: string, laterMs?: number): Promise<readonly CleanReport[]>
 }
 
-/** Cleans all partitions of a topic of a broker that was started with CLEANING, as if it were `laterMs` later. */
-export async function cleanTopic(
-  { url }: { readonly url: string },
-  topic: string,
-  laterMs = 0,
-): Promise<readonly CleanReport[]> {
-  const body = JSON.stringify({ laterMs })
+/** Starts a broker whose topics the test can have cleaned at once. Its HTTP side serves nothing else. */
+export async function startCleaningBroker(
+  cleanUp: CleanUp,
+  overrides: Partial<Values> = {},
+  options: Omit<TestBrokerOptions, 'http'> = {},
+): Promise<CleaningBroker> {
+  let rooms: HttpRooms | null = null
+  const hold = route({
+    method: 'POST',
+    path: '/api/v1/rooms',
+    verb: 'hold rooms',
+    tag: 'tests',
+    doc: 'Hands the rooms of the broker to the test.',
+    needs: 'admin',
+    answers: { 204: null },
+    answer(_, held) {
+      rooms = held
+      return reply(204)
+    },
+  })
+  const settings = { 'admin.security-enabled': false, ...overrides }
+  const broker = await startBroker(cleanUp, settings, { ...options, http: { routes: [hold] } })
   const headers = { 'content-type': 'application/json' }
-  const answer = await fetch(`${url}/api/v1/clean/${topic}`, { method: 'POST', body, headers })
-  assert.equal(answer.status, 200, await answer.clone().text())
-  return (await answer.json()) as readonly CleanReport[]
+  const answer = await fetch(`${broker.url}/api/v1/rooms`, { method: 'POST', headers })
+  assert.equal(answer.status, 204)
+  return {
+    ...broker,
+    async clean(topic, laterMs = 0) {
+      const { catalogue, logs, clock } = rooms!
+      const { id, partitions } = catalogue.current().topics.get(topic)!
+      const reports: CleanReport[] = []
+      for (let index = 0; index < partitions; index++) {
+        const partition = logs.partition(id, index)
+        if (partition !== null) reports.push(await cleanAll(logs.cleaner, partition, clock.now() + laterMs))
+      }
+      return reports
+    },
+  }
 }

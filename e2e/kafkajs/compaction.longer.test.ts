@@ -3,8 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startBroker } from '../../testing/broker.ts'
-import { CLEANING, cleanTopic } from '../../testing/cleaning.ts'
+import { startCleaningBroker } from '../../testing/cleaning.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { openKafka } from './client.ts'
@@ -12,7 +11,7 @@ import { openKafka } from './client.ts'
 const DAY_MS = 86_400_000
 
 test('a consumer of a cleaned topic gets the newest value of each key, in the order of the offsets', async t => {
-  const broker = await startBroker(t, { ...CLEANING.settings }, { http: CLEANING.http })
+  const broker = await startCleaningBroker(t)
   await createTopic(broker, 'users', 1, { 'cleanup.policy': 'compact' })
   const kafka = openKafka(`127.0.0.1:${broker.port}`)
   const producer = kafka.producer({ idempotent: true, maxInFlightRequests: 1 })
@@ -37,7 +36,7 @@ test('a consumer of a cleaned topic gets the newest value of each key, in the or
     return got
   }
   assert.equal((await read('before', 151)).length, 151)
-  await cleanTopic(broker, 'users')
+  await broker.clean('users')
   const after = await read('after', 50)
   assert.deepEqual(
     after.map(({ offset, key, value }) => `${offset} ${key} ${value}`),
@@ -48,7 +47,7 @@ test('a consumer of a cleaned topic gets the newest value of each key, in the or
   )
   // The sequences of the producer go on, although its batches were changed.
   await send([{ key: 'user-1', value: 'newest' }])
-  await cleanTopic(broker, 'users', 2 * DAY_MS)
+  await broker.clean('users', 2 * DAY_MS)
   const last = await read('later', 49)
   assert.deepEqual(
     last.filter(({ key }) => key === 'user-7' || key === 'user-1'),

@@ -125,7 +125,7 @@ test('each config of a topic names the line of the settings that gives it, its u
   const choices = (config: string) => logs.get(config)!.choices
   assert.deepEqual(choices('message.timestamp.type'), ['CreateTime', 'LogAppendTime'])
   // The words that this version refuses are no choices.
-  assert.deepEqual([choices('cleanup.policy'), choices('remote.storage.enable')], [['delete'], ['false']])
+  assert.deepEqual([choices('cleanup.policy'), choices('remote.storage.enable')], [['delete', 'compact'], ['false']])
   assert.deepEqual([choices('retention.ms'), choices('preallocate')], [null, ['false']])
   const idle = [...logs.values()].filter(({ because }) => because !== null).map(entry => entry.name)
   assert.deepEqual(
@@ -325,7 +325,7 @@ test("a broker shows Kafka's config names beside its settings, with the setting 
   const largest = 'svc.topics[1].max-message-bytes=5000'
   assert.deepEqual(shown('message.max.bytes'), ['5000', 'int', 'settings', largest])
   assert.deepEqual(shown('log.cleaner.min.cleanable.ratio'), ['0.5', 'double', 'default'])
-  assert.deepEqual(shown('log.cleaner.enable'), ['false', 'boolean', 'default'])
+  assert.deepEqual(shown('log.cleaner.enable'), ['true', 'boolean', 'default'])
 })
 
 test('a time that is not a whole number of minutes or hours is shown only in milliseconds', async t => {

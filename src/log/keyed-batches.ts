@@ -1,6 +1,6 @@
-// Refuses records without a key for compacted topics, as Kafka's LogValidator does: compaction would drop them. So every
-// batch for such a topic is opened before it enters the log, through unpacking.ts with its limits. A batch is refused as
-// a whole. This file does not know which topics are compacted.
+// Refuses records without a key for compacted topics, as Kafka's LogValidator does: compaction would drop them. So
+// every batch for such a topic is opened before it enters the log, through unpacking.ts with its limits. A batch is
+// refused as a whole. This file does not know which topics are compacted.
 
 import type { Patience } from '../base/patience.ts'
 import { because, INVALID_RECORD, isRefusal, type RecordError, type Refusal } from '../protocol/errors.ts'

@@ -253,7 +253,7 @@ export class Lane {
     }
   }
 
-  /** Rewrites a part of the stream, as `trim` trims it: with the same rules for the caller and for an unknown outcome. */
+  /** Rewrites a part of the stream. The caller and an unknown outcome have the same rules as in `trim`. */
   async rewrite(rewrite: Omit<Rewrite, 'stream' | 'epoch'>): ReturnType<Store['rewrite']> {
     const { stream, epoch } = this.#state
     try {

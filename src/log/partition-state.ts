@@ -175,7 +175,8 @@ export class PartitionState {
   }
 
   /**
-   * Updates the state after the store has rewritten the range from `from` to `pass.to`, whose batches had `bytesBefore`.
+   * Updates the state after the store has rewritten the range from `from` to `pass.to`, whose batches had
+   * `bytesBefore`.
    */
   rewritten(from: number, pass: Pass, place: Place, bytesBefore: number, remains: Remains): void {
     this.pass = { to: pass.to, until: pass.until }

@@ -111,8 +111,8 @@ export class Partition {
   /** Trims and rewrites, one after the other: a rewrite begins at the log start or where the last one ended. */
   readonly #inTurn = workInTurn()
   /**
-   * The end of the last check of a batch that must be unpacked for it; null if no check is in progress. Batches behind it
-   * wait, so that they enter the log in the order of the calls.
+   * The end of the last check of a batch that must be unpacked for it; null if no check is in progress. Batches behind
+   * it wait, so that they enter the log in the order of the calls.
    */
   #lastCheck: Promise<unknown> | null = null
   /** The result of a read at the end. */
@@ -400,9 +400,9 @@ export class Partition {
   }
 
   /**
-   * Rewrites a part of the log for the cleaner. Resolves with `moved` if the log start has changed since the batches were
-   * read: the caller reads again. Resolves with `ended` if this broker no longer leads the log as it did then, and with
-   * `damaged` if the store finds damage. Throws what the store throws.
+   * Rewrites a part of the log for the cleaner. Resolves with `moved` if the log start has changed since the batches
+   * were read: the caller reads again. Resolves with `ended` if this broker no longer leads the log as it did then, and
+   * with `damaged` if the store finds damage. Throws what the store throws.
    */
   rewrite(piece: Piece): Promise<'rewritten' | 'moved' | 'ended' | 'damaged'> {
     return this.#inTurn(() => this.#rewrite(piece))
@@ -419,7 +419,8 @@ export class Partition {
     if (outcome.kind === 'damaged') return 'damaged'
     // If the stream was opened again, that happened after the rewrite, and the state already includes it.
     if (outcome.kind !== 'rewritten' || state.epoch !== epoch) return 'ended'
-    // A mark that still waits for its append would be written after the rows of this rewrite. So they are written again.
+    // A mark that still waits for its append would be written after the rows of this rewrite. So they are written
+    // again.
     const late = state.timeIndex.rewritten(from, to, remains)
     state.pendingRows.push(...late.filter(({ key }) => state.pendingRows.some(row => row.key === key)))
     state.rewritten(from, outcome, place, piece.bytesBefore, remains)

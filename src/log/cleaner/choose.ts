@@ -1,7 +1,7 @@
-// Decides which partitions the cleaner cleans, in which order, and up to which offset, as Kafka's LogCleanerManager does:
-// a partition is due when the dirty share of its cleanable log exceeds min.cleanable.dirty.ratio, or when a dirty record
-// is older than max.compaction.lag.ms; the dirtiest one comes first. The ages come from the chunks of the time index, so
-// they are exact to one chunk. This file reads no clock and no batches.
+// Decides which partitions the cleaner cleans, in which order, and up to which offset, as Kafka's LogCleanerManager
+// does: a partition is due when the dirty share of its cleanable log exceeds min.cleanable.dirty.ratio, or when a
+// dirty record is older than max.compaction.lag.ms; the dirtiest one comes first. The ages come from the chunks of the
+// time index, so they are exact to one chunk. This file reads no clock and no batches.
 
 /** The parts of a chunk of the time index that this file uses. */
 export interface DirtyChunk {
@@ -33,8 +33,8 @@ export interface Lags {
 }
 
 /**
- * Returns how dirty a log is. `sealedTo` is the end of the part that no append changes; `isInterrupted` says that a pass
- * has to be finished, which is always due.
+ * Returns how dirty a log is. `sealedTo` is the end of the part that no append changes; `isInterrupted` says that a
+ * pass has to be finished, which is always due.
  */
 export function dirtinessOf(
   chunks: readonly DirtyChunk[],

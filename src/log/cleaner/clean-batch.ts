@@ -1,9 +1,9 @@
 // Decides what stays of one batch when its log is cleaned, and builds the batch that stays. The rules are those of
-// Kafka's Cleaner and MemoryRecords.filterTo (KIP-58, KIP-534): a record goes if a newer record of its key is mapped; a
-// record without a key goes; a tombstone goes once the delete horizon of its batch has passed. The first cleaning that
-// keeps a tombstone sets the horizon: bit 6 of the attributes, with the time in baseTimestamp, so that the deltas of all
-// timestamps change. A batch that loses nothing and gets no horizon stays byte for byte. This file does no I/O and knows
-// no stored form of a batch.
+// Kafka's Cleaner and MemoryRecords.filterTo (KIP-58, KIP-534): a record goes if a newer record of its key is mapped;
+// a record without a key goes; a tombstone goes once the delete horizon of its batch has passed. The first cleaning
+// that keeps a tombstone sets the horizon: bit 6 of the attributes, with the time in baseTimestamp, so that the deltas
+// of all timestamps change. A batch that loses nothing and gets no horizon stays byte for byte. This file does no I/O
+// and knows no stored form of a batch.
 
 import { assert } from '../../base/assert.ts'
 import { type BatchView, putZigzag, RecordWalk, type Rest, rebuildBatch } from '../../protocol/records.ts'
@@ -21,8 +21,8 @@ export interface Terms {
   readonly nowMs: number
   readonly deleteRetentionMs: number
   /**
-   * A batch that ends here or above is the newest one that readers see. It stays even without records, so that a reader
-   * finds a next place.
+   * A batch that ends here or above is the newest one that readers see. It stays even without records, so that a
+   * reader finds a next place.
    */
   readonly newestFrom: number
 }
@@ -41,8 +41,8 @@ export interface Cleaned {
 }
 
 /**
- * Cleans one batch as clients see it; `payload` is its records before compression. Throws InvalidRecords if the payload
- * is not its records.
+ * Cleans one batch as clients see it; `payload` is its records before compression. Throws InvalidRecords if the
+ * payload is not its records.
  */
 export function cleanBatch(batch: BatchView, payload: Buffer, newest: Newest, terms: Terms): Cleaned {
   // The rules of transactions (KIP-98) belong here: which records of aborted transactions go, and when a marker goes.

@@ -1,6 +1,6 @@
 // The thread of the cleaner, which has the lowest priority: producers and readers come first. It starts with the first
-// pass and ends when no pass has needed it for a while, so that a broker without compacted topics has no such thread. It
-// does one call at a time. Batches are copied into memory that is handed over, because the store may share theirs.
+// pass and ends when no pass has needed it for a while, so that a broker without compacted topics has no such thread.
+// It does one call at a time. Batches are copied into memory that is handed over, because the store may share theirs.
 
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../../base/clock.ts'
@@ -55,9 +55,12 @@ export class CleanerThread implements Work {
     await worker?.terminate()
   }
 
-  /** Resolves with the answer of the thread. Rejects if the thread fails or ends before; the next call starts another. */
+  /**
+   * Resolves with the answer of the thread. Rejects if the thread fails or ends before; the next call starts another.
+   */
   #ask<T>(call: Call, memory: readonly ArrayBuffer[]): Promise<T> {
-    const worker = (this.#worker ??= startThread())
+    this.#worker ??= startThread()
+    const worker = this.#worker
     const { promise, resolve, reject } = Promise.withResolvers<T>()
     const fail = (error: unknown) => {
       if (this.#worker === worker) this.#worker = null

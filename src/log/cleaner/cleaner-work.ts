@@ -1,6 +1,6 @@
-// The work of the cleaner that needs a processor: it checks, unpacks, hashes and repacks batches as clients see them, and
-// holds the map of a pass between the calls. It runs in the cleaner's thread (cleaner-thread.ts), or on the event loop of
-// a simulation. It reads no store, no clock and no settings. No unpacked bytes outlive a batch.
+// The work of the cleaner that needs a processor: it checks, unpacks, hashes and repacks batches as clients see them,
+// and holds the map of a pass between the calls. It runs in the cleaner's thread (cleaner-thread.ts), or on the event
+// loop of a simulation. It reads no store, no clock and no settings. No unpacked bytes outlive a batch.
 
 import { assert } from '../../base/assert.ts'
 import { NotDecompressed } from '../../protocol/compression.ts'

@@ -1,5 +1,5 @@
-// The code of the cleaner's thread: it answers the calls of cleaner-thread.ts, one after the other, and hands the memory
-// of its results over.
+// The code of the cleaner's thread: it answers the calls of cleaner-thread.ts, one after the other, and hands the
+// memory of its results over.
 
 import { parentPort } from 'node:worker_threads'
 import { stepBack } from '../../base/quiet-thread.ts'

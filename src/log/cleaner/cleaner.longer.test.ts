@@ -1,13 +1,12 @@
-// The cleaner of a whole broker on the embedded store, in its thread, with the raw client: produced twice over, cleaned,
-// consumed.
+// The cleaner of a whole broker on the embedded store, in its thread, with the raw client: produced twice over,
+// cleaned, consumed.
 
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
-import { startBroker, type TestBroker } from '../../../testing/broker.ts'
-import { CLEANING, cleanTopic } from '../../../testing/cleaning.ts'
+import { test } from 'node:test'
+import { startCleaningBroker } from '../../../testing/cleaning.ts'
 import { fetchOne } from '../../../testing/kafka.ts'
 import { createTopic } from '../../../testing/topic.ts'
 import type { Wire } from '../../../testing/wire.ts'
@@ -22,10 +21,6 @@ import { CleanerThread } from './cleaner-thread.ts'
 
 const COMPACTED = { 'cleanup.policy': 'compact', 'max.message.bytes': '20000000' }
 const KEYS = 300
-
-async function start(t: TestContext, dir?: string): Promise<TestBroker> {
-  return await startBroker(t, { ...CLEANING.settings }, { http: CLEANING.http, ...(dir !== undefined && { dir }) })
-}
 
 async function send(wire: Wire, records: readonly NewRecord[], compression: Codec = 'none') {
   const batch = encodeBatch(records, { compression })
@@ -98,19 +93,19 @@ for (const [compression, storage] of [
   ['none', 'lz4'],
 ] as const) {
   test(`produced three times over, cleaned and consumed: ${compression}, storage.compression.type ${storage}`, async t => {
-    const broker = await start(t)
+    const broker = await startCleaningBroker(t)
     await createTopic(broker, 't', 1, { ...COMPACTED, 'storage.compression.type': storage })
     const wire = await broker.connect()
     const newest = await produceRounds(wire, 3, compression)
     assertNewest(await consume(wire), newest, false)
-    const [report] = await cleanTopic(broker, 't')
+    const [report] = await broker.clean('t')
     assert.deepEqual([report?.outcome, report?.recordsKept, report?.recordsDropped], ['done', KEYS, 2 * KEYS])
     const left = await consume(wire)
     assertNewest(left, newest, true)
     assert.equal(left[0]!.offset, 2 * KEYS)
     // A second history on top, cleaned again.
     const again = await produceRounds(wire, 1, compression)
-    await cleanTopic(broker, 't')
+    await broker.clean('t')
     assertNewest(await consume(wire), again, true)
   })
 }
@@ -118,16 +113,16 @@ for (const [compression, storage] of [
 test('a cleaned log is the same after a restart', async t => {
   const dir = mkdtempSync(join(tmpdir(), 'ketch-clean-'))
   t.after(() => rmSync(dir, { recursive: true, force: true }))
-  const first = await start(t, dir)
+  const first = await startCleaningBroker(t, {}, { dir })
   await createTopic(first, 't', 1, COMPACTED)
   const wire = await first.connect()
   const newest = await produceRounds(wire, 5, 'none')
-  await cleanTopic(first, 't')
+  await first.clean('t')
   const before = await consume(wire)
   assertNewest(before, newest, true)
   await wire.close()
   await first.broker.close()
-  const second = await start(t, dir)
+  const second = await startCleaningBroker(t, {}, { dir })
   assert.deepEqual(await consume(await second.connect()), before)
 })
 
@@ -139,6 +134,7 @@ test('a pass that ended between two pieces is finished after a restart of the em
     await openEmbeddedStore({
       path: dir,
       fsync: 'always',
+      fsyncIntervalMs: 0,
       clock: systemClock,
       report: message => t.diagnostic(message),
     })
@@ -150,21 +146,21 @@ test('a pass that ended between two pieces is finished after a restart of the em
     }
     return { ...store, rewrite }
   }
-  const first = await startBroker(t, CLEANING.settings, { http: CLEANING.http, dir, openStore: cut })
+  const first = await startCleaningBroker(t, {}, { dir, openStore: cut })
   await createTopic(first, 't', 1, COMPACTED)
   const wire = await first.connect()
   for (let i = 0; i < 20; i++) {
     const value = `${i}`.padEnd(300_000, '.')
     assert.equal((await send(wire, [{ key: `k${i % 10}`, value }])).errorCode, 0)
   }
-  assert.equal((await cleanTopic(first, 't'))[0]?.outcome, 'waits')
+  assert.equal((await first.clean('t'))[0]?.outcome, 'waits')
   assert.equal(pieces, 3)
   await wire.close()
   await first.broker.close()
-  const second = await startBroker(t, CLEANING.settings, { http: CLEANING.http, dir, openStore: open })
+  const second = await startCleaningBroker(t, {}, { dir, openStore: open })
   const again = await second.connect()
   assert.equal((await send(again, [{ key: 'k0', value: 'last' }])).errorCode, 0)
-  const [report] = await cleanTopic(second, 't')
+  const [report] = await second.clean('t')
   assert.deepEqual([report?.outcome, report?.passes], ['done', 2])
   assert.deepEqual(
     (await consume(again)).map(({ offset, key }) => `${offset} ${key}`),
@@ -173,13 +169,13 @@ test('a pass that ended between two pieces is finished after a restart of the em
 })
 
 test('a batch of ten megabytes is cleaned as one piece', async t => {
-  const broker = await start(t)
+  const broker = await startCleaningBroker(t)
   await createTopic(broker, 't', 1, COMPACTED)
   const wire = await broker.connect()
   const records = Array.from({ length: 100 }, (_, i) => ({ key: `k${i % 50}`, value: String(i).padEnd(100_000, '.') }))
   for (const compression of ['none', 'lz4'] as const)
     assert.equal((await send(wire, records, compression)).errorCode, 0)
-  const [report] = await cleanTopic(broker, 't')
+  const [report] = await broker.clean('t')
   assert.deepEqual([report?.outcome, report?.recordsKept, report?.recordsDropped], ['done', 50, 150])
   assert.deepEqual(
     (await consume(wire)).map(({ offset, value }) => `${offset} ${String(value).split('.')[0]}`),
@@ -188,13 +184,13 @@ test('a batch of ten megabytes is cleaned as one piece', async t => {
 })
 
 test('readers beside a cleaning see rising offsets and never an error', async t => {
-  const broker = await start(t)
+  const broker = await startCleaningBroker(t)
   await createTopic(broker, 't', 1, COMPACTED)
   const wire = await broker.connect()
   const newest = await produceRounds(wire, 20, 'none')
   const reader = await broker.connect()
   let isCleaning = true
-  const cleaning = cleanTopic(broker, 't').finally(() => {
+  const cleaning = broker.clean('t').finally(() => {
     isCleaning = false
   })
   let rounds = 0
@@ -205,7 +201,7 @@ test('readers beside a cleaning see rising offsets and never an error', async t 
 })
 
 test('Produce answers which record has no key', async t => {
-  const broker = await start(t)
+  const broker = await startCleaningBroker(t)
   await createTopic(broker, 't', 1, COMPACTED)
   const wire = await broker.connect()
   const refused = await send(wire, [{ key: 'a', value: '1' }, { value: '2' }], 'lz4')

@@ -204,7 +204,7 @@ for (const fault of ['unknown-lost', 'unknown-done', 'unavailable'] as const) {
     await world.clock.advance(1_000)
     const { cleaned } = world.partition('t').state
     assert.deepEqual(cleaned, { cleanedTo: 0, passFrom: 0, passTo: 12 })
-    // What is appended meanwhile must not enter the map.
+    // A record that is appended meanwhile must not enter the map.
     await append(world.partition('t'), [{ key: 'a', value: 'new' }])
     world = await assertTrueState(world, 't')
     assert.equal(world.logs.cleaner.candidates([world.partition('t')], 0).length, 1)

@@ -1,7 +1,7 @@
-// The cleaner of a broker. It says which partitions are due, and cleans one at a time, with one map and one thread. It has
-// no timer: the round of the storage worker asks for the candidates and has them cleaned. A batch that cannot be cleaned
-// ends the cleaning of its partition; reading and retention go on. While the store takes no writes, the cleaner waits for
-// the next round.
+// The cleaner of a broker. It says which partitions are due, and cleans one at a time, with one map and one thread. It
+// has no timer: the round of the storage worker asks for the candidates and has them cleaned. A batch that cannot be
+// cleaned ends the cleaning of its partition; reading and retention go on. While the store takes no writes, the
+// cleaner waits for the next round.
 
 import { workInTurn } from '../../base/in-turn.ts'
 import { StoreUnavailable } from '../../store/store.ts'
@@ -97,6 +97,8 @@ export class Cleaner {
       recordsDropped: 0,
       keylessDropped: 0,
     }
+    // A call that waited for its turn must not start the thread again.
+    if (this.#isStopped) return sum
     do {
       const isResumed = isInterrupted(partition.state)
       const result = await this.#pass(rooms, partition, upTo, nowMs)

@@ -1,7 +1,7 @@
 // The newest offset of each key in a part of a log. A key is known by 128 bits of a cryptographic hash, as in Kafka's
-// cleaner: two keys that a client chose must not collide, because the older record of the two would be dropped. The map
-// has one buffer of a fixed size, with open addressing, so that its memory does not depend on the keys. It does not grow:
-// a key that does not fit is refused, and the pass maps only up to there.
+// cleaner: two keys that a client chose must not collide, because the older record of the two would be dropped. The
+// map has one buffer of a fixed size, with open addressing, so that its memory does not depend on the keys. It does
+// not grow: a key that does not fit is refused, and the pass maps only up to there.
 //
 //   slot of 24 bytes:  offset + 1 float64, 0: free | 16 bytes of the hash
 

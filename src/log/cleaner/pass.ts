@@ -1,15 +1,15 @@
-// One pass of the cleaner over one partition. It maps the keys of the dirty part to their newest offsets, as far as they
-// fit the map, and then rewrites the log piece by piece from its start to the end of the mapped part. Each piece is
-// durable with the place of the cleaner, so that a pass that was interrupted is finished later, with the same map.
+// One pass of the cleaner over one partition. It maps the keys of the dirty part to their newest offsets, as far as
+// they fit the map, and then rewrites the log piece by piece from its start to the end of the mapped part. Each piece
+// is durable with the place of the cleaner, so that a pass that was interrupted is finished later, with the same map.
 //
 //   log start       cleanedTo                 mapTo          high watermark
 //   |     clean     |  dirty, in the map      |  dirty       |
 //   |--------- rewritten, in pieces ----------|
 //
 // A pass copies the clean part too, even batches that do not change, as Kafka's cleaner copies all segments: the port
-// rewrites a log only as a whole, from its start, because Redis keeps the rewritten log as a stream of its own. The dirty
-// ratio limits this cost: with the ratio of 0.5 a pass copies at most as many clean bytes as there are dirty ones. This
-// file decides nothing about single batches, and not when a partition is cleaned.
+// rewrites a log only as a whole, from its start, because Redis keeps the rewritten log as a stream of its own. The
+// dirty ratio limits this cost: with the ratio of 0.5 a pass copies at most as many clean bytes as there are dirty
+// ones. This file decides nothing about single batches, and not when a partition is cleaned.
 
 import { BATCH_HEADER_BYTES, viewBatch } from '../../protocol/records.ts'
 import type { Batch, Store } from '../../store/store.ts'
@@ -41,8 +41,8 @@ export interface PassCounts {
 
 export interface PassResult extends PassCounts {
   /**
-   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, no longer leads the partition,
-   * or its topic is no longer compacted.
+   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, no longer leads the
+   * partition, or its topic is no longer compacted.
    */
   readonly outcome: 'done' | 'partly' | 'ended' | 'uncleanable'
 }

@@ -1,5 +1,6 @@
-// How far a log is cleaned: the row `c` of its stream, which is written only with a rewrite. A pass that was interrupted
-// is finished with the same part of the log as its map, because the part of the log before it was cleaned with that map.
+// How far a log is cleaned: the row `c` of its stream, which is written only with a rewrite. A pass that was
+// interrupted is finished with the same part of the log as its map, because the part of the log before it was cleaned
+// with that map.
 //
 //   format = 1 u8 | cleanedTo | passFrom | passTo    as float64 big-endian
 
@@ -17,7 +18,10 @@ export interface Place {
 
 export const NOT_CLEANED: Place = Object.freeze({ cleanedTo: 0, passFrom: 0, passTo: -1 })
 
-/** Returns whether the last pass has to be finished. A trim may have dropped the part of the log that it had to rewrite. */
+/**
+ * Returns whether the last pass has to be finished. A trim may have dropped the part of the log that it had to
+ * rewrite.
+ */
 export function isInterrupted({ start, cleaned, pass }: { start: number; cleaned: Place; pass: Pass }): boolean {
   return cleaned.passTo >= 0 && Math.max(start, pass.to) < Math.max(cleaned.passTo, pass.until)
 }
