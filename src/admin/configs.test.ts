@@ -125,7 +125,7 @@ test('each config of a topic names the line of the settings that gives it, its u
   const choices = (config: string) => logs.get(config)!.choices
   assert.deepEqual(choices('message.timestamp.type'), ['CreateTime', 'LogAppendTime'])
   // The words that this version refuses are no choices.
-  assert.deepEqual([choices('cleanup.policy'), choices('remote.storage.enable')], [['delete'], ['false']])
+  assert.deepEqual([choices('cleanup.policy'), choices('remote.storage.enable')], [['delete', 'compact'], ['false']])
   assert.deepEqual([choices('retention.ms'), choices('preallocate')], [null, ['false']])
   const idle = [...logs.values()].filter(({ because }) => because !== null).map(entry => entry.name)
   assert.deepEqual(
@@ -161,7 +161,9 @@ test('APPEND and SUBTRACT work only on lists, and the resulting list is checked'
   const configs = () => catalogue.current().topics.get('orders')!.configs
   assert.equal(await alter('topic', 'orders', [['append', 'cleanup.policy', 'delete']]), 'done')
   assert.deepEqual(configs(), { 'cleanup.policy': 'delete' })
-  assert.match(await alter('topic', 'orders', [['append', 'cleanup.policy', 'compact']]), /^INVALID_CONFIG.*compaction/)
+  assert.equal(await alter('topic', 'orders', [['append', 'cleanup.policy', 'compact']]), 'done')
+  assert.deepEqual(configs(), { 'cleanup.policy': 'delete,compact' })
+  assert.equal(await alter('topic', 'orders', [['subtract', 'cleanup.policy', 'compact']]), 'done')
   assert.match(
     await alter('topic', 'orders', [['subtract', 'cleanup.policy', 'delete']]),
     /^INVALID_CONFIG: cleanup.poli/,
@@ -323,7 +325,7 @@ test("a broker shows Kafka's config names beside its settings, with the setting 
   const largest = 'svc.topics[1].max-message-bytes=5000'
   assert.deepEqual(shown('message.max.bytes'), ['5000', 'int', 'settings', largest])
   assert.deepEqual(shown('log.cleaner.min.cleanable.ratio'), ['0.5', 'double', 'default'])
-  assert.deepEqual(shown('log.cleaner.enable'), ['false', 'boolean', 'default'])
+  assert.deepEqual(shown('log.cleaner.enable'), ['true', 'boolean', 'default'])
 })
 
 test('a time that is not a whole number of minutes or hours is shown only in milliseconds', async t => {

@@ -200,7 +200,7 @@ const rows: readonly Row[] = [
     'Number of replicas, if the request that creates the topic names none.',
   ),
   always('delete.topic.enable', 'boolean', 'true', 'Whether topics can be deleted.'),
-  always('log.cleaner.enable', 'boolean', 'false', 'Compaction is not in this version.'),
+  always('log.cleaner.enable', 'boolean', 'true', 'Whether the broker cleans compacted topics.'),
 ]
 
 const byName: ReadonlyMap<string, Row> = new Map(rows.map(row => [row.name, row]))

@@ -194,7 +194,7 @@ test('configs are checked one by one and together', async t => {
     ['retention.ms', 'soon'],
     ['retention.ms', null],
     ['retention.ms', 'x'.repeat(10_000_000)],
-    ['cleanup.policy', 'compact'],
+    ['cleanup.policy', 'compact,compact'],
     ['compression.type', 'gzip'],
   ]
   for (const [name, value] of wrong) assert.equal(await one({ configs: [{ name, value }] }), INVALID_CONFIG.name, name)
@@ -203,6 +203,11 @@ test('configs are checked one by one and together', async t => {
     { name: 'local.retention.ms', value: '11' },
   ]
   assert.equal(await one({ configs: together }), INVALID_CONFIG.name)
+  const lags = [
+    { name: 'min.compaction.lag.ms', value: '11' },
+    { name: 'max.compaction.lag.ms', value: '10' },
+  ]
+  assert.equal(await one({ configs: lags }), INVALID_CONFIG.name)
 })
 
 test('each topic has its own outcome; a name that occurs twice is refused once', async t => {

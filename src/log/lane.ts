@@ -28,6 +28,7 @@ import {
   type Opened,
   OutcomeUnknown,
   ReplicasMissing,
+  type Rewrite,
   type Row,
   type Store,
   type Appended as StoreAppended,
@@ -258,6 +259,17 @@ export class Lane {
     const { stream, epoch } = this.#state
     try {
       return await this.#rooms.store.trim(stream, epoch, before, rows)
+    } catch (error) {
+      if (error instanceof OutcomeUnknown) this.reopen()
+      throw error
+    }
+  }
+
+  /** Rewrites a part of the stream. The caller and an unknown outcome have the same rules as in `trim`. */
+  async rewrite(rewrite: Omit<Rewrite, 'stream' | 'epoch'>): ReturnType<Store['rewrite']> {
+    const { stream, epoch } = this.#state
+    try {
+      return await this.#rooms.store.rewrite({ stream, epoch, ...rewrite })
     } catch (error) {
       if (error instanceof OutcomeUnknown) this.reopen()
       throw error

@@ -14,6 +14,9 @@ import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { CatalogueKeeper, Topic } from './catalogue.ts'
+import { Cleaner } from './cleaner/cleaner.ts'
+import { CleanerThread } from './cleaner/cleaner-thread.ts'
+import type { Work } from './cleaner/cleaner-work.ts'
 import { Compression } from './compression.ts'
 import { Dictionaries } from './dictionaries.ts'
 import { Holdings } from './holdings.ts'
@@ -47,6 +50,8 @@ export interface LogsRooms {
    * reads); 0 if there are no commits.
    */
   committedUpTo?(topicId: string, index: number): Promise<number>
+  /** Does the cleaner's work on the event loop, for runs on a simulated clock. By default a thread does it. */
+  readonly cleanerWork?: Work
 }
 
 export interface Logs {
@@ -83,6 +88,7 @@ export interface Logs {
   watchlist<W extends Watch>(): Watchlist<W>
   /** Opens batches for callers that need single records. */
   readonly unpacking: Unpacking
+  readonly cleaner: Cleaner
   /** Resolves with the place of the logs and its free space. Throws what the store throws. */
   space(): Promise<Space>
   /** Ends every wait, and each later one at once, because the broker drains. */
@@ -171,6 +177,18 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       lossy: metrics.child('svc.broker.lossy_records', { reason: 'corrupt' }),
     },
   }
+
+  const thread = new CleanerThread(clock)
+  const cleaner = new Cleaner({
+    store,
+    compression,
+    logger,
+    metrics,
+    work: given.cleanerWork ?? thread,
+    mapBytes: settings.get('storage.worker.dedupe-buffer'),
+    cleanableUpTo: partition => partition.state.timeIndex.chunks.at(-1)!.from,
+    stop: () => thread.stop(),
+  })
 
   const offsetGauges = startOffsetGauges({ partitions, count: () => led, settings, clock, logger, metrics })
 
@@ -366,6 +384,11 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     for (const partition of partitions()) bytes += partition.sizeBytes
     return bytes
   })
+  metrics.sample('svc.storage.cleaner.uncleanable_partitions', {}, () => {
+    let uncleanable = 0
+    for (const partition of partitions()) if (partition.uncleanable !== null) uncleanable++
+    return uncleanable
+  })
   metrics.sample('svc.storage.damaged_partitions', {}, () => {
     let damaged = 0
     for (const partition of partitions()) if (partition.isDamaged) damaged++
@@ -460,6 +483,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     },
     watchlist: () => waiters.watchlist(),
     unpacking,
+    cleaner,
     space: () => store.space(),
     releaseWaiters: () => waiters.release(),
     runRound: joinRound,
@@ -471,6 +495,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       stopRounds()
       await upkeep.stop()
       await round
+      await cleaner.stop()
       const refusal = because(NOT_LEADER_OR_FOLLOWER, 'The broker is shutting down; nothing was appended.')
       for (const partition of partitions()) shut(partition, refusal)
       await Promise.all(closing)

@@ -3,13 +3,14 @@
 // with each append, partition.ts reads it and round.ts trims it.
 
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
-import { type EpochStart, type Opened, type Row, type StreamId, streamId } from '../store/store.ts'
+import { type EpochStart, type Opened, type Pass, type Row, type StreamId, streamId } from '../store/store.ts'
 import type { Topic } from './catalogue.ts'
+import { decodePlace, NOT_CLEANED, type Place } from './cleaner/place.ts'
 import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
 import { partitionName } from './refused-batches.ts'
 import { NO_SEGMENTS, type SealedSegments } from './segments.ts'
 import type { Tail } from './tail-cache.ts'
-import { TimeIndex } from './time-index.ts'
+import { type Remains, TimeIndex } from './time-index.ts'
 import { Waits } from './waiters.ts'
 
 /**
@@ -61,6 +62,10 @@ export class PartitionState {
   bytes = 0
   /** The sealed segments. They are loaded before the stream is opened. */
   sealed: SealedSegments = NO_SEGMENTS
+  /** How far the log is cleaned. */
+  cleaned: Place = NOT_CLEANED
+  /** How far the last pass of rewrites has come. */
+  pass: Pass = { to: 0, until: 0 }
   /** Rows that the next append carries, oldest first. If they are lost, the broker learns their content again. */
   readonly pendingRows: Row[] = []
   /** Set for good when the topic is removed or the broker closes. Then it is the answer to every request. */
@@ -104,6 +109,8 @@ export class PartitionState {
     this.emptyFrom = opened.emptyFrom
     this.highWatermark = Math.max(this.highWatermark, opened.highWatermark)
     this.bytes = opened.bytes
+    this.cleaned = decodePlace(opened.rows)
+    this.pass = opened.pass
     this.pendingRows.length = 0
     this.clearProducers()
     const producers: [id: number, Producer][] = []
@@ -174,6 +181,18 @@ export class PartitionState {
     this.bytes -= bytes
     this.timeIndex.drop(start, bytes)
     this.raiseStart(start)
+  }
+
+  /**
+   * Updates the state after the store has rewritten the range from `from` to `pass.to`, whose batches had
+   * `bytesBefore`.
+   */
+  rewritten(from: number, pass: Pass, place: Place, bytesBefore: number, remains: Remains): void {
+    this.pass = { to: pass.to, until: pass.until }
+    this.cleaned = place
+    this.bytes += remains.bytes - bytesBefore
+    this.timeIndex.commitRewritten(from, pass.to, remains)
+    this.tail.dropBelow(pass.to)
   }
 
   /** Moves the log start up. From now on no offset below it is answered. */

@@ -2,7 +2,8 @@
 // batch before the batch enters the lane, serves reads from the tail in memory or from the store, and never shows
 // anything above the high watermark. It knows no sessions and no groups, and does not know which broker leads.
 
-import { ENDLESS, type Patience } from '../base/patience.ts'
+import { workInTurn } from '../base/in-turn.ts'
+import { ENDLESS, type Patience, patience } from '../base/patience.ts'
 import {
   because,
   CORRUPT_MESSAGE,
@@ -20,17 +21,20 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import { BATCH_HEADER_BYTES, type BatchView, encodeEmptyBatch, viewBatch } from '../protocol/records.ts'
-import { isStoreFailure, type Read } from '../store/store.ts'
+import { type Batch, isStoreFailure, type Read } from '../store/store.ts'
 import type { Scoped } from '../telemetry/logger.ts'
 import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
+import { encodePlace, type Place } from './cleaner/place.ts'
 import { NotDecoded } from './compression.ts'
+import { checkKeys } from './keyed-batches.ts'
 import { type Appended, Lane, type LaneRooms } from './lane.ts'
 import { PartitionState, type ProducerCount } from './partition-state.ts'
 import type { ReadAhead } from './read-ahead.ts'
 import { type Segment, segmentOf } from './segments.ts'
 import { type Encoding, encodingOf } from './stored-batch.ts'
 import type { Tail } from './tail-cache.ts'
+import type { Remains } from './time-index.ts'
 import { type FoundOffset, type SearchRooms, TimeSearch } from './time-search.ts'
 import type { Waits } from './waiters.ts'
 
@@ -64,6 +68,30 @@ export interface ListedSegments {
   readonly segments: readonly ListedSegment[]
 }
 
+/** One piece of a pass of the cleaner: the batches that replace those of [from, to). */
+export interface Piece {
+  /** The epoch and the log start under which the batches were read. */
+  readonly epoch: number
+  readonly logStart: number
+  readonly from: number
+  readonly to: number
+  /** In their stored form. */
+  readonly batches: readonly Batch[]
+  /** The stored bytes of the batches that they replace. */
+  readonly bytesBefore: number
+  readonly remains: Remains
+  /** How far the log is cleaned after the piece. */
+  readonly place: Place
+}
+
+/** The reason why the cleaner leaves a partition alone. */
+export interface Uncleanable {
+  /** The first offset of the batch. */
+  readonly offset: number
+  /** A sentence. */
+  readonly why: string
+}
+
 export interface PartitionRooms extends LaneRooms, SearchRooms {
   readonly producerCount: ProducerCount
   readonly reads: ReadMetrics
@@ -93,8 +121,17 @@ export class Partition {
   readonly #lane: Lane
   /** The first offsets of corrupt batches. */
   readonly #corrupt = new Set<number>()
+  /** Trims and rewrites, one after the other: a rewrite begins at the log start or where the last one ended. */
+  readonly #inTurn = workInTurn()
+  /**
+   * The end of the last check of a batch that must be unpacked for it; null if no check is in progress. Batches behind
+   * it wait, so that they enter the log in the order of the calls.
+   */
+  #lastCheck: Promise<unknown> | null = null
   /** The result of a read at the end. */
   #empty: ReadResult
+  /** Set when the cleaner has met a batch that it cannot clean; null after a restart and a change of the topic. */
+  uncleanable: Uncleanable | null = null
 
   constructor(rooms: PartitionRooms, topic: Topic, index: number, tail: Tail) {
     this.#rooms = rooms
@@ -167,6 +204,7 @@ export class Partition {
 
   /** Applies a change of the topic. Its new configs hold for every later request. */
   reconfigure(topic: Topic): void {
+    this.uncleanable = null
     this.#state.topic = topic
   }
 
@@ -199,9 +237,50 @@ export class Partition {
    */
   append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {
     const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#check(batch)
-    if (refusal === null) return this.#lane.append(batch, timeoutMs, stallMs)
+    if (refusal !== null) return this.#refused(batch, refusal)
+    const isCompacted = this.#state.topic.resolved.cleanupPolicy.includes('compact')
+    if (!isCompacted && this.#lastCheck === null) return this.#lane.append(batch, timeoutMs, stallMs)
+    const check = isCompacted ? this.#checkKeys(batch, timeoutMs) : null
+    if (check instanceof Promise || this.#lastCheck !== null) {
+      return this.#appendInTurn(batch, check, timeoutMs, stallMs)
+    }
+    return check === null ? this.#lane.append(batch, timeoutMs, stallMs) : this.#refused(batch, check)
+  }
+
+  #refused(batch: BatchView, refusal: Refusal): Promise<Refusal> {
     this.#rooms.refused.note(this.#state.stream, batch, refusal)
     return Promise.resolve(refusal)
+  }
+
+  #checkKeys(batch: BatchView, timeoutMs: number): Refusal | null | Promise<Refusal | null> {
+    const { unpacking, clock } = this.#rooms
+    const limit = timeoutMs > 0 ? patience(clock, clock.monotonic() + timeoutMs) : ENDLESS
+    return checkKeys(batch, this.#state.name, unpacking, limit)
+  }
+
+  /** Appends a batch when its own check has ended and all earlier batches are in the lane or refused. */
+  async #appendInTurn(
+    batch: BatchView,
+    check: Refusal | null | Promise<Refusal | null>,
+    timeoutMs: number,
+    stallMs: number,
+  ): Promise<Appended | Refusal> {
+    const entered = Promise.all([check, this.#lastCheck]).then(([found]) => {
+      const refusal = found ?? this.#checkOpen() ?? this.#state.damage
+      const answer = refusal === null ? this.#lane.append(batch, timeoutMs, stallMs) : this.#refused(batch, refusal)
+      // In an object, because the batches behind it do not wait for its answer.
+      return { answer }
+    })
+    // The caller gets the error.
+    const ended = entered.then(
+      () => {},
+      () => {},
+    )
+    this.#lastCheck = ended
+    const { answer } = await entered.finally(() => {
+      if (this.#lastCheck === ended) this.#lastCheck = null
+    })
+    return await answer
   }
 
   /**
@@ -356,7 +435,41 @@ export class Partition {
    * Drops the batches that lie wholly below `before`, at most up to the high watermark. Resolves with the number of
    * bytes that were dropped. Throws what the store throws; it is safe to try again.
    */
-  async trim(before: number): Promise<number> {
+  trim(before: number): Promise<number> {
+    return this.#inTurn(() => this.#trim(before))
+  }
+
+  /**
+   * Rewrites a part of the log for the cleaner. Resolves with `moved` if the log start has changed since the batches
+   * were read: the caller reads again. Resolves with `ended` if this broker no longer leads the log as it did then, and
+   * with `damaged` if the store finds damage. Throws what the store throws.
+   */
+  rewrite(piece: Piece): Promise<'rewritten' | 'moved' | 'ended' | 'damaged'> {
+    return this.#inTurn(() => this.#rewrite(piece))
+  }
+
+  async #rewrite(piece: Piece): Promise<'rewritten' | 'moved' | 'ended' | 'damaged'> {
+    const state = this.#state
+    const { epoch, logStart, from, to, batches, remains, place } = piece
+    if (state.refusal !== null || state.damage !== null || state.epoch !== epoch) return 'ended'
+    if (state.start !== logStart) return 'moved'
+    const rows = [encodePlace(place), ...state.timeIndex.rewritten(from, to, remains)]
+    const outcome = await this.#lane.rewrite({ from, to, batches, rows })
+    if (outcome.kind === 'fenced') await this.#rooms.leadership.stillLeads(this.topicId, this.index)
+    if (outcome.kind === 'damaged') return 'damaged'
+    // If the stream was opened again, that happened after the rewrite, and the state already includes it.
+    if (outcome.kind !== 'rewritten' || state.epoch !== epoch) return 'ended'
+    // A mark that still waits for its append would be written after the rows of this rewrite. So they are written
+    // again.
+    const late = state.timeIndex.rewritten(from, to, remains)
+    state.pendingRows.push(...late.filter(({ key }) => state.pendingRows.some(row => row.key === key)))
+    state.rewritten(from, outcome, place, piece.bytesBefore, remains)
+    const { stream } = state
+    this.#rooms.readAhead.forget(key => key.startsWith(`${stream}@`) && offsetOf(key) < to)
+    return 'rewritten'
+  }
+
+  async #trim(before: number): Promise<number> {
     const state = this.#state
     const limit = Math.min(before, state.highWatermark)
     if (limit <= state.start || state.refusal !== null) return 0
@@ -666,6 +779,11 @@ export class Partition {
     const { name, start, end } = this.#state
     return because(OFFSET_OUT_OF_RANGE, `Offset ${offset} of ${name} is out of range; it holds ${start} to ${end}.`)
   }
+}
+
+/** Returns the offset in the key of a reader's position. */
+function offsetOf(place: string): number {
+  return Number(place.split('@')[2])
 }
 
 /** Returns the refusal for an error of the store. */

@@ -93,6 +93,11 @@ export class ReadAhead<T extends Found> {
     return place.maxBytes === maxBytes ? place.found : null
   }
 
+  /** Drops the results at these positions, because the log has other batches there. */
+  forget(isConcerned: (key: string) => boolean): void {
+    for (const [key, place] of this.#places) if (isConcerned(key)) this.#drop(key, place)
+  }
+
   #add(key: string, place: Place<T>): void {
     // Moves the position to the end of the order, among the newest.
     this.#places.delete(key)

@@ -109,6 +109,23 @@ export class Tail {
     this.#cache.release(freed, dropped)
   }
 
+  /** Drops the entries that begin below an offset, because the log has other batches there. */
+  dropBelow(offset: number): void {
+    if (offset <= this.#coversFrom) return
+    let freed = 0
+    let dropped = 0
+    for (let first = this.#entries.at(0); first !== undefined && first.baseOffset < offset; ) {
+      freed += costOf(first)
+      dropped++
+      this.#coversFrom = first.nextOffset
+      this.#entries.shift()
+      first = this.#entries.at(0)
+    }
+    this.#coversFrom = Math.max(this.#coversFrom, offset)
+    this.#dropped += dropped
+    this.#cache.release(freed, dropped)
+  }
+
   /**
    * Removes the tail's oldest place in the cache's order if the tail has already dropped the entry of that place.
    * Returns whether it did.

@@ -11,6 +11,14 @@ export interface Refusal {
   readonly retriable: boolean
   /** One sentence for people. */
   readonly message: string
+  /** The records of a refused batch that are the reason (KIP-467). */
+  readonly recordErrors?: readonly RecordError[]
+}
+
+export interface RecordError {
+  /** The number of the record in its batch, from 0 on. */
+  readonly batchIndex: number
+  readonly batchIndexErrorMessage: string
 }
 
 /** The code of a response without an error. */

@@ -40,6 +40,8 @@ export const CODEC_MASK = 0x07
 const LOG_APPEND_TIME_BIT = 0x08
 const TRANSACTIONAL_BIT = 0x10
 const CONTROL_BIT = 0x20
+/** Set by log compaction (KIP-534): baseTimestamp is the time from which on the tombstones of the batch may go. */
+const DELETE_HORIZON_BIT = 0x40
 
 /**
  * The size of the smallest record: length, attributes, timestampDelta, offsetDelta, key length, value length and
@@ -96,6 +98,10 @@ export class BatchView {
   }
   get isControl(): boolean {
     return (this.attributes & CONTROL_BIT) !== 0
+  }
+  /** The time in ms since 1970 from which on the tombstones of the batch may go; null until a cleaning has set it. */
+  get deleteHorizonMs(): number | null {
+    return this.attributes & DELETE_HORIZON_BIT ? this.baseTimestamp : null
   }
   get lastOffsetDelta(): number {
     return this.bytes.readInt32BE(23)
@@ -159,6 +165,8 @@ function checkAttributes(batch: BatchView, produceVersion: number): Refusal | nu
   if (codecs[codec] === 'zstd' && produceVersion < ZSTD_PRODUCE_VERSION)
     return because(UNSUPPORTED_COMPRESSION_TYPE, `Produce must have version ${ZSTD_PRODUCE_VERSION} or later for zstd.`)
   if (batch.isControl) return because(INVALID_RECORD, 'Clients must not write control records.')
+  if (batch.deleteHorizonMs !== null)
+    return because(INVALID_RECORD, 'Clients must not set the delete horizon: the cleaner of the broker sets it.')
   if (batch.timestampType === 'LogAppendTime')
     return because(INVALID_TIMESTAMP, 'Producers must not set the timestamp type to log append time.')
   return null
@@ -330,6 +338,10 @@ export class RecordWalk {
   offset = -1
   /** Ms since 1970; -1 if the record has no timestamp. */
   timestamp = -1
+  /** Where the current record begins in the payload, with its length. */
+  from = 0
+  /** Where the key of the current record begins, with its length. */
+  keyAt = 0
   readonly #payload: Buffer
   readonly #baseOffset: number
   readonly #baseTimestamp: number
@@ -365,6 +377,7 @@ export class RecordWalk {
       return false
     }
     this.#left--
+    this.from = this.#at
     const length = this.#varint('record length')
     if (length < 0 || length > payload.length - this.#at)
       throw new InvalidRecords(`a record of ${length} bytes does not fit`)
@@ -381,7 +394,23 @@ export class RecordWalk {
     this.#lastDelta = delta
     this.offset = this.#baseOffset + delta
     this.timestamp = this.#appendTime ?? timestamp
+    this.keyAt = this.#at
     return true
+  }
+
+  /** Where the current record ends in the payload. */
+  get end(): number {
+    return this.#end
+  }
+
+  /** Returns the key of the current record alone. Call it instead of read(), at most once for each record. */
+  key(): Buffer | null {
+    return this.#slice('key')
+  }
+
+  /** Returns whether the current record has a value. Call it after key(). */
+  hasValue(): boolean {
+    return this.#slice('value') !== null
   }
 
   /** Decodes the current record. Call it at most once for each. */
@@ -442,6 +471,34 @@ export class RecordWalk {
 }
 
 // ----------------------------------------------------------------------------------------------------------- writing
+
+/** The parts of a batch in which the result of a cleaning differs from the batch. */
+export interface Rest {
+  /** The records that stay, before compression. */
+  readonly payload: Buffer
+  readonly recordCount: number
+  readonly baseTimestamp: number
+  readonly maxTimestamp: number
+  readonly deleteHorizonMs: number | null
+}
+
+/** Returns the batch with these records instead of its own. Without records it has no codec, as in Apache Kafka. */
+export function rebuildBatch(batch: BatchView, rest: Rest): Buffer {
+  const { payload, recordCount, baseTimestamp, maxTimestamp, deleteHorizonMs } = rest
+  const packed = recordCount === 0 ? payload : compressSync(batch.compression, payload)
+  const bytes = Buffer.allocUnsafeSlow(BATCH_HEADER_BYTES + packed.length)
+  batch.bytes.copy(bytes, 0, 0, BATCH_HEADER_BYTES)
+  bytes.writeInt32BE(bytes.length - LENGTH_OVERHEAD, 8)
+  const kept = batch.attributes & ~(DELETE_HORIZON_BIT | (recordCount === 0 ? CODEC_MASK : 0))
+  bytes.writeInt16BE(kept | (deleteHorizonMs === null ? 0 : DELETE_HORIZON_BIT), CRC_FROM)
+  // A timestamp beyond 2^53 is only the nearest number here, so one that does not change stays as it is.
+  if (baseTimestamp !== batch.baseTimestamp) writeInt64(bytes, 27, baseTimestamp)
+  if (maxTimestamp !== batch.maxTimestamp) writeInt64(bytes, 35, maxTimestamp)
+  bytes.writeInt32BE(recordCount, 57)
+  bytes.set(packed, BATCH_HEADER_BYTES)
+  bytes.writeUInt32BE(crc32c(bytes.subarray(CRC_FROM)), CRC_AT)
+  return bytes
+}
 
 export interface NewRecord {
   readonly key?: string | Uint8Array | null
@@ -552,8 +609,8 @@ function zigzagSize(value: number): number {
   return size
 }
 
-/** Writes the number and returns the offset after it. */
-function putZigzag(bytes: Buffer, at: number, value: number): number {
+/** Writes a zigzag number and returns the offset after it. */
+export function putZigzag(bytes: Buffer, at: number, value: number): number {
   const magnitude = value < 0 ? -value - 1 : value
   let p = at
   let low = ((magnitude % 0x40) << 1) | (value < 0 ? 1 : 0)

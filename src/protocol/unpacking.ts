@@ -8,7 +8,7 @@
 //   lz4 block:    (token | literal length 255* | literals | offset uint16 | match length 255*)*
 //                 the last sequence ends with its literals
 
-import { constants, createGunzip, createZstdDecompress } from 'node:zlib'
+import { constants, createGunzip, createZstdDecompress, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Turns } from '../base/clock.ts'
 import {
   type Codec,
@@ -60,6 +60,23 @@ export async function unpack(codec: Codec, bytes: Uint8Array, maxBytes: number, 
   }
 }
 
+/** Does the same on this thread, without turns of other work. For threads that do nothing else. */
+export function unpackSync(codec: Codec, bytes: Uint8Array, maxBytes: number): Buffer {
+  const input = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  switch (codec) {
+    case 'none':
+      if (input.length > maxBytes) throw tooLarge(codec, maxBytes)
+      return input
+    case 'gzip':
+    case 'zstd':
+      return inflateSync(codec, input, maxBytes)
+    case 'snappy':
+      return atOnce(unpackSnappy(input, maxBytes))
+    case 'lz4':
+      return atOnce(unpackLz4(input, maxBytes))
+  }
+}
+
 /** Frees the memory of the result of `unpack`. Every view of it is empty afterwards. */
 export function discard(unpacked: Buffer): void {
   const { buffer } = unpacked
@@ -73,12 +90,22 @@ export function discard(unpacked: Buffer): void {
  */
 const LEAST_ROOM_BYTES = 64 * 1024
 
+/** Usually the output is at most this many times as large as the input. */
+const USUAL_GROWTH = 8
+
 async function inTurns(steps: Generator<void, Buffer>, turn: Turns): Promise<Buffer> {
   for (;;) {
     const step = steps.next()
     if (step.done) return step.value
     const others = turn()
     if (others !== undefined) await others
+  }
+}
+
+function atOnce(steps: Generator<void, Buffer>): Buffer {
+  for (;;) {
+    const step = steps.next()
+    if (step.done) return step.value
   }
 }
 
@@ -120,6 +147,26 @@ function inflate(codec: 'gzip' | 'zstd', input: Buffer, maxBytes: number): Promi
     })
     stream.end(input)
   })
+}
+
+function inflateSync(codec: 'gzip' | 'zstd', input: Buffer, maxBytes: number): Buffer {
+  const usual = Math.max(LEAST_ROOM_BYTES, Math.min(maxBytes, input.length * USUAL_GROWTH))
+  // With `info` zlib also tells how much of the input it used; its type declarations do not know that.
+  const options = { info: true, maxOutputLength: Math.max(1, maxBytes), chunkSize: usual }
+  let result: unknown
+  try {
+    result =
+      codec === 'gzip'
+        ? gunzipSync(input, options)
+        : zstdDecompressSync(input, { ...options, params: { [constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG } })
+  } catch (error) {
+    const { code, message } = error as Error & { code?: string }
+    if (code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(codec, maxBytes)
+    throw new NotDecompressed(`${codec}: ${message}`, false, { cause: error })
+  }
+  const { buffer, engine } = result as { buffer: Buffer; engine: { bytesWritten: number } }
+  if (engine.bytesWritten !== input.length) throw invalid(codec, 'bytes follow the end')
+  return buffer
 }
 
 // ------------------------------------------------------------------------------------------------------------ snappy

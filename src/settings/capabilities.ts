@@ -27,7 +27,7 @@ export const capabilities = Object.freeze({
     ...absent,
   },
   'remote-tier': { label: 'Remote tier', name: 'the remote tier', key: 'storage.remote.path', ...absent },
-  compaction: { label: 'Compaction', name: 'compaction', key: null, ...absent },
+  compaction: { label: 'Compaction', name: 'compaction', key: null, ...here },
   mcp: { label: 'MCP endpoint', name: 'the MCP endpoint', key: 'mcp.enabled', ...absent },
 } as const satisfies Readonly<Record<string, Capability>>)
 

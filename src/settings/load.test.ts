@@ -548,7 +548,6 @@ test('a switch for a missing capability ends startup, and the message says so', 
   const cases: readonly [readonly string[], string][] = [
     [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
     [['svc.storage.remote.path=s3://bucket/x'], 'svc.storage.remote.path'],
-    [['svc.topics[0].name=a', 'svc.topics[0].cleanup-policy=compact'], 'svc.topics[0].cleanup-policy'],
     [['svc.topics[0].name=a', 'svc.topics[0].remote-storage-enabled=true'], 'svc.topics[0].remote-storage-enabled'],
   ]
   for (const [options, key] of cases) {

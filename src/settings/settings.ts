@@ -160,7 +160,10 @@ const patternFields = {
   ),
   compression: field(oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'), 'Codec that compresses batches in the store.'),
   'remote-storage-enabled': field(boolean(), 'Whether sealed segments go to the remote tier.', REMOTE),
-  'cleanup-policy': field(oneOf('delete', 'compact'), 'delete drops old segments; compact is not in this version yet.'),
+  'cleanup-policy': field(
+    oneOf('delete', 'compact'),
+    'delete drops old segments. compact keeps the newest record of each key.',
+  ),
   retention: field(grammar.durationOrUnlimited(), 'Topic config retention.ms.', OURS),
   'retention-bytes': field(grammar.sizeOrUnlimited(), 'Topic config retention.bytes, for each partition.', OURS),
   'local-retention': field(grammar.durationOrUnlimited(), 'Topic config local.retention.ms.', { ...OURS, ...REMOTE }),
@@ -837,6 +840,12 @@ const remoteStorage = {
     duration({ min: 1 }),
     '2m',
     'Accepted for compatibility: the worker of a broker handles the partitions that the broker leads, and leadership replaces the lease. Must be longer than tick-interval.',
+  ),
+  'storage.worker.dedupe-buffer': row(
+    size({ min: 24 * 1024, max: 2 ** 31 - 1 }),
+    '64MB',
+    'Memory in which the cleaner of a broker keeps the keys of one pass, 24 bytes for each key. If the keys do not fit, the next pass goes on with the rest.',
+    OURS,
   ),
   'storage.worker.offload-jobs.max-attempts': row(
     integer({ min: 1 }),

@@ -23,7 +23,6 @@ test('a capability is on, off with the place of its setting, or absent with a se
   const absent = {
     'schema-registry': 'The schema registry is not in this version of Ketch.',
     'remote-tier': 'The remote tier is not in this version of Ketch.',
-    compaction: 'Compaction is not in this version of Ketch.',
     mcp: 'The MCP endpoint is not in this version of Ketch.',
   }
   assert.deepEqual(states(), {
@@ -31,6 +30,7 @@ test('a capability is on, off with the place of its setting, or absent with a se
     sasl: 'svc.broker.sasl.enabled is false (default).',
     acls: 'svc.broker.acl.enabled is false (default).',
     export: 'on',
+    compaction: 'on',
     ...absent,
   })
   const sasl = ['--svc.broker.sasl.enabled=true', '--svc.broker.acl.enabled=true']
@@ -39,6 +39,7 @@ test('a capability is on, off with the place of its setting, or absent with a se
     sasl: 'on',
     acls: 'on',
     export: 'svc.admin.message-export-enabled is false (command line).',
+    compaction: 'on',
     ...absent,
   })
 })
@@ -73,8 +74,5 @@ test('a start that asks for an absent capability ends with its sentence', () => 
   for (const id of asked)
     assert.throws(() => load(...asks[id]!), { message: new RegExp(`\\(command line\\), but ${absenceOf(id)}; takes `) })
   const pattern = (field: string) => () => load('--svc.topics[0].name=a', `--svc.topics[0].${field}`)
-  assert.throws(pattern('cleanup-policy=compact'), {
-    message: /but compaction is not in this version of Ketch; takes delete/,
-  })
   assert.throws(pattern('remote-storage-enabled=true'), { message: /but the remote tier is not in this version/ })
 })

@@ -75,18 +75,11 @@ function checkReplicas(settings: Settings): string | null {
 }
 
 function checkPatterns(settings: Settings): string | null {
-  for (const [at, { cleanupPolicy, remoteStorageEnabled }] of settings.get('topics').entries()) {
-    const refuse = (field: string, got: string, id: CapabilityId, takes: string) => {
-      const absence = absenceOf(id)
-      if (absence === null) return null
-      return `svc.topics[${at}].${field}: got ${got} (${settings.origin('topics', `[${at}].${field}`)}), but ${absence}; takes ${takes}`
-    }
-    const refusal =
-      (cleanupPolicy === 'compact' ? refuse('cleanup-policy', 'compact', 'compaction', 'delete') : null) ??
-      (remoteStorageEnabled === true ? refuse('remote-storage-enabled', 'true', 'remote-tier', 'false') : null)
-    if (refusal !== null) return refusal
-  }
-  return null
+  const absence = absenceOf('remote-tier')
+  const at = settings.get('topics').findIndex(({ remoteStorageEnabled }) => remoteStorageEnabled === true)
+  if (absence === null || at < 0) return null
+  const field = `[${at}].remote-storage-enabled`
+  return `svc.topics${field}: got true (${settings.origin('topics', field)}), but ${absence}; takes false`
 }
 
 /** The first switch that asks for a capability that this version does not have, as a sentence, or null. */

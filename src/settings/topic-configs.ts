@@ -62,6 +62,14 @@ function whole(type: 'int' | 'long', min: number, max: number = type === 'int' ?
   })
 }
 
+/** A decimal number from 0 to 1. */
+function ratio() {
+  return config('double', 'a number from 0 to 1', text => {
+    const value = /^[0-9.]{1,20}(e-?[0-9]{1,2})?$/i.test(text) ? Number(text) : Number.NaN
+    return value >= 0 && value <= 1 ? value : undefined
+  })
+}
+
 function flag() {
   const parse = (text: string) => (text === 'true' ? true : text === 'false' ? false : undefined)
   return config('boolean', 'true or false', parse, ['true', 'false'])
@@ -93,11 +101,8 @@ const WITHOUT_TIER = absenceOf('remote-tier') === null ? null : 'It has an effec
 const acting = {
   'cleanup.policy': words('delete', 'compact')(
     'delete',
-    'delete drops segments that are older or larger than the retention. compact is refused: not in this version.',
-    {
-      broker: 'log.cleanup.policy',
-      refuse: value => (value.includes('compact') ? refusedWithout('compaction', 'delete') : null),
-    },
+    'delete drops segments that are older or larger than the retention. compact keeps the newest record of each key and drops the older ones. A topic may have both.',
+    { broker: 'log.cleanup.policy' },
   ),
   'compression.type': word(
     'producer',
@@ -115,6 +120,11 @@ const acting = {
         value === 'producer' ? null : 'batches are kept as the producer sent them; it takes only producer',
     },
   ),
+  'delete.retention.ms': whole('long', 0)(
+    '86400000',
+    'Time for which a compacted topic keeps a tombstone (a record with a key and no value) after the first cleaning that found it to be the newest record of its key.',
+    { broker: 'log.cleaner.delete.retention.ms' },
+  ),
   'local.retention.bytes': whole('long', -2)(
     '-2',
     'Bytes of a partition kept in the local tier; -2 is retention.bytes. It has an effect only with a remote tier.',
@@ -124,6 +134,11 @@ const acting = {
     '-2',
     'Time for which segments stay in the local tier; -2 is retention.ms. It has an effect only with a remote tier.',
     { broker: 'log.local.retention.ms', idle: WITHOUT_TIER },
+  ),
+  'max.compaction.lag.ms': whole('long', 1)(
+    LONG_MAX,
+    `Time after which a record of a compacted topic is cleaned, however small the dirty part is; ${LONG_MAX} is no limit.`,
+    { broker: 'log.cleaner.max.compaction.lag.ms' },
   ),
   'max.message.bytes': whole('int', 0)('1048588', 'Largest record batch, as it arrives, in bytes.', {
     broker: 'message.max.bytes',
@@ -145,6 +160,14 @@ const acting = {
     "The clock of record timestamps: CreateTime is the producer's, LogAppendTime is the broker's.",
     { broker: 'log.message.timestamp.type' },
   ),
+  'min.cleanable.dirty.ratio': ratio()(
+    '0.5',
+    'Share of a compacted log, by bytes, above which its uncleaned part is cleaned.',
+    { broker: 'log.cleaner.min.cleanable.ratio' },
+  ),
+  'min.compaction.lag.ms': whole('long', 0)('0', 'Time for which a record of a compacted topic is not cleaned.', {
+    broker: 'log.cleaner.min.compaction.lag.ms',
+  }),
   'min.insync.replicas': whole('int', 1)(
     '1',
     'Accepted and kept. The store decides what an acknowledgement means, and this does not change it.',
@@ -211,16 +234,12 @@ export const inertTopicConfigs: readonly InertTopicConfig[] = Object.freeze([
   inertConfig('compression.gzip.level', 'int', '-1', 'compression.gzip.level'),
   inertConfig('compression.lz4.level', 'int', '9', 'compression.lz4.level'),
   inertConfig('compression.zstd.level', 'int', '3', 'compression.zstd.level'),
-  inertConfig('delete.retention.ms', 'long', '86400000', 'log.cleaner.delete.retention.ms'),
   inertConfig('file.delete.delay.ms', 'long', '60000', 'log.segment.delete.delay.ms'),
   inertConfig('flush.messages', 'long', LONG_MAX, 'log.flush.interval.messages'),
   inertConfig('flush.ms', 'long', LONG_MAX, null),
   inertConfig('follower.replication.throttled.replicas', 'list', '', null),
   inertConfig('index.interval.bytes', 'int', '4096', 'log.index.interval.bytes'),
   inertConfig('leader.replication.throttled.replicas', 'list', '', null),
-  inertConfig('max.compaction.lag.ms', 'long', LONG_MAX, 'log.cleaner.max.compaction.lag.ms'),
-  inertConfig('min.cleanable.dirty.ratio', 'double', '0.5', 'log.cleaner.min.cleanable.ratio'),
-  inertConfig('min.compaction.lag.ms', 'long', '0', 'log.cleaner.min.compaction.lag.ms'),
   inertConfig('preallocate', 'boolean', 'false', 'log.preallocate'),
   inertConfig('remote.log.copy.disable', 'boolean', 'false', null),
   inertConfig('remote.log.delete.on.disable', 'boolean', 'false', null),
@@ -321,12 +340,16 @@ export function checkTopicConfigs(
     const why = checkTopicConfig(name, value)
     if (why !== null) return why
   }
-  const { localRetentionMs, retentionMs, localRetentionBytes, retentionBytes } = resolveTopicConfigs(
-    explicit,
-    pattern,
-    settings,
+  const resolved = resolveTopicConfigs(explicit, pattern, settings)
+  const { localRetentionMs, retentionMs, localRetentionBytes, retentionBytes } = resolved
+  const { minCompactionLagMs, maxCompactionLagMs } = resolved
+  return (
+    exceeds('ms', localRetentionMs, retentionMs) ??
+    exceeds('bytes', localRetentionBytes, retentionBytes) ??
+    (minCompactionLagMs > maxCompactionLagMs
+      ? `min.compaction.lag.ms: got ${minCompactionLagMs}, takes at most max.compaction.lag.ms, which is ${maxCompactionLagMs}`
+      : null)
   )
-  return exceeds('ms', localRetentionMs, retentionMs) ?? exceeds('bytes', localRetentionBytes, retentionBytes)
 }
 
 function exceeds(unit: 'ms' | 'bytes', local: number, total: number): string | null {

@@ -268,6 +268,41 @@ const table = Object.freeze({
     'Partitions of which the store had lost the end when it came back. Offsets that this broker knew are not used again.',
     OURS,
   ),
+  'svc.storage.cleaner.passes': counter(
+    ['result'],
+    'Passes of the cleaner over a compacted partition: done, partly (the keys did not fit the dedupe buffer), ended (the broker no longer leads or compacts the partition), uncleanable, or failed (the store did not take a piece).',
+    OURS,
+  ),
+  'svc.storage.cleaner.bytes': counter(
+    ['result'],
+    'Stored bytes of the batches that the cleaner has copied (result=kept) and dropped (result=dropped).',
+    OURS,
+  ),
+  'svc.storage.cleaner.records': counter(
+    ['result'],
+    'Records that the cleaner has copied (result=kept) and dropped (result=dropped).',
+    OURS,
+  ),
+  'svc.storage.cleaner.keyless_records': counter(
+    [],
+    'Records without a key that the cleaner has dropped. They are older than the cleanup.policy compact of their topic.',
+    OURS,
+  ),
+  'svc.storage.cleaner.max_dirty_ratio': gauge(
+    [],
+    'The largest dirty share of a compacted partition that this broker leads, from 0 to 1, as of the last round.',
+    OURS,
+  ),
+  'svc.storage.cleaner.oldest_dirty_age_seconds': gauge(
+    [],
+    'Age of the oldest record that the cleaner may clean and has not cleaned, over all partitions, as of the last round.',
+    OURS,
+  ),
+  'svc.storage.cleaner.uncleanable_partitions': gauge(
+    [],
+    'Compacted partitions that the cleaner leaves alone, because it cannot read one of their batches.',
+    OURS,
+  ),
   'svc.storage.worker.up': gauge([], '1 while this broker runs the storage worker, for the partitions that it leads.'),
   'svc.storage.worker.failures': counter(['phase', 'error_type'], 'Steps of the storage worker that failed.'),
   'svc.storage.worker.rolled_segments': counter([], 'Segments that the storage worker sealed.', OURS),

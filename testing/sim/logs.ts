@@ -3,6 +3,7 @@
 import type { TestContext } from 'node:test'
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
+import { CleanerWork } from '../../src/log/cleaner/cleaner-work.ts'
 import { type Leadership, SOLE_LEADERSHIP } from '../../src/log/leadership.ts'
 import { type Logs, openLogs } from '../../src/log/logs.ts'
 import type { Partition } from '../../src/log/partition.ts'
@@ -71,6 +72,7 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
     random,
     metrics,
     logger,
+    cleanerWork: new CleanerWork(),
   })
   t?.after(() => logs.close())
 

@@ -87,6 +87,7 @@ test('records that are not one whole batch are refused with a code and a message
       changed(batchOf(['v']), bytes => bytes.writeInt32BE(count, 57)),
       INVALID_RECORD.code,
     ]),
+    ['delete horizon', changed(batchOf(['v']), bytes => bytes.writeInt16BE(0x40, 21)), INVALID_RECORD.code],
     ['last offset delta', changed(batchOf(['v']), bytes => bytes.writeInt32BE(5, 23)), INVALID_RECORD.code],
     [
       'control',

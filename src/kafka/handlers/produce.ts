@@ -185,7 +185,10 @@ function refusalOf(body: Body): Refusal | null {
 }
 
 function rowOf(index: number, appended: Appended | Refusal): PartitionRow {
-  if (isRefusal(appended)) return { index, errorCode: appended.code, baseOffset: -1, errorMessage: appended.message }
+  if (isRefusal(appended)) {
+    const { code, message, recordErrors = [] } = appended
+    return { index, errorCode: code, baseOffset: -1, recordErrors: [...recordErrors], errorMessage: message }
+  }
   const { baseOffset, logAppendTimeMs, logStartOffset } = appended
   return { index, errorCode: NONE, baseOffset, logAppendTimeMs, logStartOffset }
 }

@@ -1,0 +1,316 @@
+// One pass of the cleaner over one partition. It maps the keys of the dirty part to their newest offsets, as far as
+// they fit the map, and then rewrites the log piece by piece from its start to the end of the mapped part. Each piece
+// is durable with the place of the cleaner, so that a pass that was interrupted is finished later, with the same map.
+//
+//   log start       cleanedTo                 mapTo          high watermark
+//   |     clean     |  dirty, in the map      |  dirty       |
+//   |--------- rewritten, in pieces ----------|
+//
+// A pass copies the clean part too, even batches that do not change, as Kafka's cleaner copies all segments: the port
+// rewrites a log only as a whole, from its start, because Redis keeps the rewritten log as a stream of its own. The
+// dirty ratio limits this cost: with the ratio of 0.5 a pass copies at most as many clean bytes as there are dirty
+// ones. This file decides nothing about single batches, and not when a partition is cleaned.
+
+import { BATCH_HEADER_BYTES, viewBatch } from '../../protocol/records.ts'
+import type { Batch, Store } from '../../store/store.ts'
+import { type Compression, NotDecoded } from '../compression.ts'
+import type { Partition, Uncleanable } from '../partition.ts'
+import { encodingOf, sealBatch } from '../stored-batch.ts'
+import type { Cleaned } from './clean-batch.ts'
+import type { Unreadable, Work } from './cleaner-work.ts'
+import { isInterrupted } from './place.ts'
+
+export interface PassRooms {
+  readonly store: Store
+  readonly compression: Compression
+  readonly work: Work
+  readonly mapBytes: number
+  /** True when the broker closes: the pass ends with the current piece. */
+  isStopped(): boolean
+}
+
+/** The numbers of one pass; bytes as the store has them. */
+export interface PassCounts {
+  bytesKept: number
+  bytesDropped: number
+  recordsKept: number
+  recordsDropped: number
+  /** Those of the dropped records that have no key. */
+  keylessDropped: number
+}
+
+export interface PassResult extends PassCounts {
+  /**
+   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, no longer leads the
+   * partition, or its topic is no longer compacted.
+   */
+  readonly outcome: 'done' | 'partly' | 'ended' | 'uncleanable'
+}
+
+/** The most stored bytes of one piece, unless it is a single batch: an append waits for a piece. */
+const PIECE_BYTES = 1024 * 1024
+
+/**
+ * Finishes the interrupted pass of a partition, or makes a new one that cleans up to `upTo`: the beginning of a batch
+ * below the high watermark. Throws what the store throws, and then the next pass goes on from there.
+ */
+export async function cleanPass(
+  rooms: PassRooms,
+  partition: Partition,
+  upTo: number,
+  nowMs: number,
+): Promise<PassResult> {
+  const pass = new Pass(rooms, partition, upTo, nowMs)
+  try {
+    return await pass.run()
+  } finally {
+    await rooms.work.end()
+  }
+}
+
+/** A batch as the store has it, and as clients see it. */
+interface Opened {
+  readonly stored: Batch
+  readonly plain: Buffer
+}
+
+/** The batches of a piece before and after the cleaning. */
+interface Draft {
+  to: number
+  readonly batches: Batch[]
+  bytesBefore: number
+  bytes: number
+  plainBytes: number
+  records: number
+  minTimestamp: number
+  maxTimestamp: number
+  dropped: number
+  keyless: number
+}
+
+class Pass {
+  readonly #rooms: PassRooms
+  readonly #partition: Partition
+  readonly #nowMs: number
+  readonly #epoch: number
+  /** The part of the log to map. */
+  readonly #mapFrom: number
+  readonly #mapEnd: number
+  readonly #isResumed: boolean
+  readonly #counts: PassCounts = {
+    bytesKept: 0,
+    bytesDropped: 0,
+    recordsKept: 0,
+    recordsDropped: 0,
+    keylessDropped: 0,
+  }
+
+  constructor(rooms: PassRooms, partition: Partition, upTo: number, nowMs: number) {
+    this.#rooms = rooms
+    this.#partition = partition
+    this.#nowMs = nowMs
+    const { epoch, start, cleaned } = partition.state
+    this.#epoch = epoch
+    this.#isResumed = isInterrupted(partition.state)
+    this.#mapFrom = this.#isResumed ? cleaned.passFrom : Math.max(start, cleaned.cleanedTo)
+    this.#mapEnd = this.#isResumed ? cleaned.passTo : upTo
+  }
+
+  async run(): Promise<PassResult> {
+    const { state } = this.#partition
+    const { start, cleaned, pass } = state
+    if (!this.#isResumed && this.#mapFrom >= this.#mapEnd) return this.#result('done')
+    await this.#rooms.work.begin(this.#rooms.mapBytes)
+    const mapTo = await this.#map()
+    if (typeof mapTo !== 'number') return this.#result(mapTo)
+    // The port lets a new pass begin only when the last one has reached its end.
+    const end = Math.max(mapTo, pass.until, this.#isResumed ? cleaned.passTo : pass.to)
+    let from = this.#isResumed ? Math.max(start, pass.to) : start
+    while (from < end) {
+      const next = await this.#rewriteOnce(from, mapTo, end)
+      if (typeof next !== 'number') return this.#result(next)
+      from = next
+    }
+    return this.#result(mapTo < this.#mapEnd ? 'partly' : 'done')
+  }
+
+  /** Maps the dirty part. Resolves with the offset up to which the keys fit, or with the reason why the pass ends. */
+  async #map(): Promise<number | 'ended' | 'uncleanable'> {
+    for (let offset = this.#mapFrom; offset < this.#mapEnd; ) {
+      const read = await this.#read(offset, this.#mapEnd)
+      if (read === 'ended' || read === 'uncleanable') return read
+      if (read.length === 0) break
+      const plain = read.map(batch => batch.plain)
+      const mapped = await this.#rooms.work.map(plain, this.#mapFrom, this.#mapEnd)
+      if (mapped.kind === 'unreadable') return this.#giveUp(mapped)
+      if (mapped.fullAt !== null) return mapped.fullAt
+      offset = read.at(-1)!.stored.nextOffset
+    }
+    return this.#mapEnd
+  }
+
+  /** Reads, cleans and rewrites about PIECE_BYTES. Resolves with the offset at which the next piece begins. */
+  async #rewriteOnce(from: number, mapTo: number, end: number): Promise<number | 'ended' | 'uncleanable'> {
+    const { state } = this.#partition
+    const read = await this.#read(from, end)
+    if (read === 'ended' || read === 'uncleanable') return read
+    const { start: logStart, highWatermark, emptyFrom, topic } = state
+    // A trim has passed the place meanwhile.
+    if (logStart > from) return logStart
+    const { deleteRetentionMs } = topic.resolved
+    const terms = { mapTo, nowMs: this.#nowMs, deleteRetentionMs, newestFrom: Math.min(emptyFrom, highWatermark) }
+    const plain = read.map(batch => batch.plain)
+    const cleaned = await this.#rooms.work.clean(plain, terms)
+    if (cleaned.kind === 'unreadable') return this.#giveUp(cleaned)
+    // Between the last batch and the end there may be a gap.
+    const drafts = read.length === 0 ? [{ ...emptyDraft(), to: end }] : await this.#draft(read, cleaned.batches)
+    let at = from
+    for (const draft of drafts) {
+      const { to, bytes, plainBytes, records, minTimestamp, maxTimestamp, batches, bytesBefore } = draft
+      const place =
+        to >= end
+          ? { cleanedTo: mapTo, passFrom: mapTo, passTo: -1 }
+          : { cleanedTo: state.cleaned.cleanedTo, passFrom: this.#mapFrom, passTo: mapTo }
+      const remains = { bytes, plainBytes, batches: batches.length, records, minTimestamp, maxTimestamp }
+      const piece = { epoch: this.#epoch, logStart, from: at, to, batches, bytesBefore, remains, place }
+      const outcome = await this.#partition.rewrite(piece)
+      if (outcome === 'moved') return Math.max(at, state.start)
+      if (outcome === 'ended') return outcome
+      if (outcome === 'damaged') return this.#giveUp({ offset: at, why: 'the store has found damage there' })
+      this.#count(draft)
+      at = to
+    }
+    return at
+  }
+
+  /** Divides cleaned batches into pieces that are not too large. Cleaning may make a batch a little larger. */
+  async #draft(read: readonly Opened[], cleaned: readonly Cleaned[]): Promise<Draft[]> {
+    const drafts: Draft[] = []
+    const encoded = await Promise.all(cleaned.map((each, i) => this.#encoded(read[i]!, each)))
+    for (const [i, { stored }] of read.entries()) {
+      const { kept, dropped, keyless, firstTimestamp, maxTimestamp } = cleaned[i]!
+      const { batch, plainBytes } = encoded[i]!
+      const bytes = batch?.bytes.length ?? 0
+      let draft = drafts.at(-1)
+      if (draft === undefined || (draft.bytes + bytes > PIECE_BYTES && draft.batches.length > 0)) {
+        draft = emptyDraft()
+        drafts.push(draft)
+      }
+      draft.to = stored.nextOffset
+      draft.bytesBefore += stored.bytes.length
+      draft.dropped += dropped
+      draft.keyless += keyless
+      if (batch === null) continue
+      draft.batches.push(batch)
+      draft.bytes += bytes
+      draft.plainBytes += plainBytes
+      draft.records += kept
+      draft.maxTimestamp = Math.max(draft.maxTimestamp, maxTimestamp)
+      if (draft.minTimestamp === -1 || (firstTimestamp !== -1 && firstTimestamp < draft.minTimestamp))
+        draft.minTimestamp = firstTimestamp
+    }
+    return drafts
+  }
+
+  /** Resolves with the batch that stays, in its stored form, and its size as clients see it. */
+  async #encoded(
+    { stored, plain }: Opened,
+    { bytes, kept, maxTimestamp }: Cleaned,
+  ): Promise<{ readonly batch: Batch | null; readonly plainBytes: number }> {
+    if (bytes === null) return { batch: null, plainBytes: 0 }
+    if (bytes === 'same') return { batch: stored, plainBytes: plain.length }
+    const view = viewBatch(bytes)
+    const encoding = kept === 0 ? null : await this.#rooms.compression.encode(this.#partition.state.topic, view)
+    const sealed = encoding === null ? view.bytes : sealBatch(view.bytes, encoding)
+    return { batch: { ...stored, recordCount: kept, maxTimestamp, bytes: sealed }, plainBytes: bytes.length }
+  }
+
+  /** Reads the batches from an offset on that begin below `until`. Resolves with the reason if the pass ends. */
+  async #read(from: number, until: number): Promise<Opened[] | 'ended' | 'uncleanable'> {
+    const { state } = this.#partition
+    for (;;) {
+      if (this.#isOver()) return 'ended'
+      const offset = Math.max(from, state.start)
+      if (offset >= until) return []
+      const read = await this.#rooms.store.read(state.stream, offset, { maxBytes: PIECE_BYTES, until })
+      if (this.#isOver() || read.kind === 'gone') return 'ended'
+      if (read.kind === 'damaged') return this.#giveUp({ offset, why: read.message })
+      if (read.kind === 'read') return await this.#opened(read.batches)
+      // A trim of this broker is about to raise the start. One of another broker has ended the lead of this one.
+      if (read.start > state.start) return 'ended'
+    }
+  }
+
+  /** Opens batches that the store keeps compressed. The bytes of the read are never released, as batches may stay. */
+  async #opened(batches: readonly Batch[]): Promise<Opened[] | 'uncleanable'> {
+    const opened: Opened[] = []
+    for (const stored of batches) {
+      const { bytes } = viewBatch(stored.bytes)
+      const isEncoded = bytes.length >= BATCH_HEADER_BYTES && encodingOf(bytes) !== null
+      if (!isEncoded) {
+        opened.push({ stored, plain: bytes })
+        continue
+      }
+      const plain = await this.#decoded(bytes)
+      if (typeof plain === 'string') return this.#giveUp({ offset: stored.baseOffset, why: plain })
+      opened.push({ stored, plain })
+    }
+    return opened
+  }
+
+  async #decoded(stored: Buffer): Promise<Buffer | string> {
+    if (!viewBatch(stored).isIntact) return 'it fails its checksum'
+    const encoding = encodingOf(stored)!
+    if (typeof encoding === 'string') return encoding
+    try {
+      return await this.#rooms.compression.decode(this.#partition.topicId, stored, encoding)
+    } catch (error) {
+      if (error instanceof NotDecoded) return error.message
+      throw error
+    }
+  }
+
+  #isOver(): boolean {
+    const { refusal, damage, epoch, topic } = this.#partition.state
+    const isCompacted = topic.resolved.cleanupPolicy.includes('compact')
+    return this.#rooms.isStopped() || refusal !== null || damage !== null || epoch !== this.#epoch || !isCompacted
+  }
+
+  #giveUp({ offset, why }: Pick<Unreadable, 'offset' | 'why'>): 'uncleanable' {
+    const uncleanable: Uncleanable = {
+      offset,
+      why: `The batch at offset ${offset} of ${this.#partition.state.name} cannot be cleaned: ${why}.`,
+    }
+    this.#partition.uncleanable = uncleanable
+    return 'uncleanable'
+  }
+
+  #count({ bytes, bytesBefore, records, dropped, keyless }: Draft): void {
+    const counts = this.#counts
+    counts.bytesKept += bytes
+    // Another base of timestamps can make a batch a little larger.
+    counts.bytesDropped += Math.max(0, bytesBefore - bytes)
+    counts.recordsKept += records
+    counts.recordsDropped += dropped
+    counts.keylessDropped += keyless
+  }
+
+  #result(outcome: PassResult['outcome']): PassResult {
+    return { outcome, ...this.#counts }
+  }
+}
+
+function emptyDraft(): Draft {
+  return {
+    to: 0,
+    batches: [],
+    bytesBefore: 0,
+    bytes: 0,
+    plainBytes: 0,
+    records: 0,
+    minTimestamp: -1,
+    maxTimestamp: -1,
+    dropped: 0,
+    keyless: 0,
+  }
+}
