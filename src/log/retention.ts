@@ -93,13 +93,10 @@ export function startRetention({ partitions, settings, clock, logger, metrics }:
   }
 
   tick()
-  const up = metrics.child('svc.storage.worker.up', {})
-  up.set(isEnabled ? 1 : 0)
   return {
     run,
     async stop() {
       isStopped = true
-      up.set(0)
       timer?.cancel()
       await running
     },

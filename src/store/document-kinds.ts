@@ -18,6 +18,7 @@ const kinds = Object.freeze({
   quotas: 'the quotas of all clients (coordinator)',
   'sign-in-failures': 'counters of failed sign-ins (auth)',
   'signing-key': 'a random key that all brokers share (auth)',
+  worker: 'the lease of the storage worker (tier)',
 })
 
 export type DocumentKind = keyof typeof kinds
