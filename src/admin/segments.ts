@@ -6,7 +6,6 @@ import type { Partition } from '../log/partition.ts'
 import {
   because,
   errorOf,
-  isRefusal,
   NONE,
   NOT_LEADER_OR_FOLLOWER,
   type Refusal,

@@ -122,11 +122,9 @@ export const workerShape = z.object({
     .nullable()
     .meta({ description: 'Null before the first round, and if the holder does not answer.' }),
   isCleaningAllowed: z.boolean(),
-  withoutFeature: z
-    .array(z.int())
-    .meta({
-      description: 'The living brokers that could not read a cleaned log. While there are some, no log is cleaned.',
-    }),
+  withoutFeature: z.array(z.int()).meta({
+    description: 'The living brokers that could not read a cleaned log. While there are some, no log is cleaned.',
+  }),
   trouble: z.string().nullable().meta({ description: 'Why the holder does not answer; null if it does.' }),
 })
 

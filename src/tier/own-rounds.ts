@@ -4,7 +4,7 @@
 // round is over, because a round may take longer than a request may wait. lease.ts says who holds the lease, log/ does
 // the work on partitions.
 
-import { because, isRefusal, type Refusal, STALE_CONTROLLER_EPOCH, UNKNOWN_SERVER_ERROR } from '../protocol/errors.ts'
+import { because, type Refusal, STALE_CONTROLLER_EPOCH, UNKNOWN_SERVER_ERROR } from '../protocol/errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Claim, Lease } from './lease.ts'

@@ -78,7 +78,7 @@ const NOTHING: RoundReport = Object.freeze({
 })
 
 export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
-  const { lease, cluster, catalogue, peers, settings, clock, metrics } = rooms
+  const { lease, cluster, peers, settings, clock, metrics } = rooms
   const logger = rooms.logger.named('storage.worker')
   const intervalMs = settings.get('storage.worker.tick-interval')
   const concurrency = settings.get('storage.worker.tick-concurrency')
