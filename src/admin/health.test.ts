@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
-import { testSettings, type Values } from '../settings/settings.ts'
 import type { Round } from '../api/storage.ts'
+import { testSettings, type Values } from '../settings/settings.ts'
 import type { Pong } from '../store/store.ts'
 import { createHealth } from './health.ts'
 
@@ -18,7 +18,14 @@ function kept(overrides: Partial<Values> = {}) {
   const store = createMemoryStore(clock)
   const broker = { isUp: true }
   const settings = testSettings({ 'storage.local.embedded.path': '/', ...overrides })
-  const health = createHealth({ store, clock, settings, isUp: () => broker.isUp, certificates: () => [], storageWorker: worker() })
+  const health = createHealth({
+    store,
+    clock,
+    settings,
+    isUp: () => broker.isUp,
+    certificates: () => [],
+    storageWorker: worker(),
+  })
   const statuses = async () => {
     const [tree, readiness] = await Promise.all([health.tree(), health.readiness()])
     return { health: tree.status, readiness: readiness.status, liveness: health.liveness().status }
@@ -39,7 +46,10 @@ function answering(pongs: () => readonly Pong[]) {
   const clock = new SimulatedClock()
   const store = { ping: async () => pongs() }
   const settings = testSettings()
-  return { clock, health: createHealth({ store, clock, settings, isUp: () => true, certificates: () => [], storageWorker: worker() }) }
+  return {
+    clock,
+    health: createHealth({ store, clock, settings, isUp: () => true, certificates: () => [], storageWorker: worker() }),
+  }
 }
 
 test('health: a broker that serves, and whose store answers, is up, ready and alive', async () => {
@@ -155,6 +165,7 @@ test('health: ssl is down before and after the validity of a certificate, but no
       settings: testSettings(),
       isUp: () => true,
       certificates: () => [certificate],
+      storageWorker: worker(),
     })
     return (await health.tree()).components.ssl!
   }
@@ -195,7 +206,10 @@ test('health: without a holder of the lease, or after a round that a broker did 
     return [status, components.storageWorker!.details]
   }
   const none = 'No broker holds the lease of the storage worker: nothing is rolled, dropped or cleaned; '
-  assert.deepEqual(await shown(worker(null)), ['UP', { holder: null, warning: `${none}this broker takes it when it is free.` }])
+  assert.deepEqual(await shown(worker(null)), [
+    'UP',
+    { holder: null, warning: `${none}this broker takes it when it is free.` },
+  ])
   assert.deepEqual(await shown(worker(null), { 'storage.worker.enabled': false }), [
     'UP',
     { holder: null, warning: `${none}svc.storage.worker.enabled is false on this broker.` },

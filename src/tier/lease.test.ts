@@ -21,7 +21,13 @@ function open(t: TestContext) {
   t.after(() => contents.faults.release())
   const start = async (
     brokerId: number,
-    { isCandidate = true, wallMs = () => 0, durationMs = LEASE_MS, store = contents.beside(), awaited = true } = {},
+    {
+      isCandidate = true,
+      wallMs = (): number => 0,
+      durationMs = LEASE_MS,
+      store = contents.beside(),
+      awaited = true,
+    } = {},
   ): Promise<Candidate> => {
     const lines: string[] = []
     const own: Clock = {

@@ -92,8 +92,12 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
 
   metrics.sample('svc.storage.worker.up', {}, () => (lease.isHeld ? 1 : 0))
 
-  function schedule(): void {
-    timer = clock.timer(intervalMs, () => void tick().finally(() => isEnded || schedule()))
+  function schedule(delayMs: number): void {
+    timer = clock.timer(delayMs, () => {
+      const beganAtMs = clock.monotonic()
+      const again = () => schedule(Math.max(1, intervalMs - (clock.monotonic() - beganAtMs)))
+      void tick().finally(() => isEnded || again())
+    })
   }
 
   async function tick(): Promise<void> {
@@ -216,7 +220,7 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
     prevented = now
   }
 
-  schedule()
+  schedule(intervalMs)
   return {
     get isHolder() {
       return lease.isHeld
