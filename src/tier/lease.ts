@@ -106,7 +106,10 @@ interface Held {
   confirmedAtMs: number
 }
 
-/** Opens the lease of the brokers on this store, and takes it if it is free. A store that does not answer is no error. */
+/**
+ * Opens the lease of the brokers on this store, and takes it if it is free. If the store does not answer, the lease asks
+ * again.
+ */
 export async function openLease(rooms: LeaseRooms): Promise<Lease> {
   const { store, clock, logger, brokerId, incarnation, durationMs } = rooms
   const beatMs = durationMs / BEATS_PER_LEASE

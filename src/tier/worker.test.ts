@@ -95,10 +95,10 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
 }
 
 const refusals = ({ metrics }: Worker, reason: string) =>
-  Array.from(metrics.series('svc.storage.worker.refusals')).find(({ labels }) => labels.reason === reason)?.count ?? 0
+  Array.from(metrics.series('svc.storage.worker.refusals')).find(({ labels }) => labels.reason === reason)?.value ?? 0
 
 const failures = ({ metrics }: Worker, type: string) =>
-  Array.from(metrics.series('svc.storage.worker.failures')).find(({ labels }) => labels.error_type === type)?.count ?? 0
+  Array.from(metrics.series('svc.storage.worker.failures')).find(({ labels }) => labels.error_type === type)?.value ?? 0
 
 const outcomes = (worker: Worker) => worker.round()?.brokers.map(({ id, outcome }) => [id, outcome])
 

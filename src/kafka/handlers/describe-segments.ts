@@ -1,5 +1,5 @@
-// DescribeSegments 0: an API that Kafka does not have. Brokers use it to ask the leader of a partition for a page of its
-// segments. ApiVersions does not name it.
+// DescribeSegments 0: an API that Kafka does not have. Brokers use it to ask the leader of a partition for a page of
+// its segments. ApiVersions does not name it.
 
 import { segmentsHere } from '../../admin/segments.ts'
 import { isRefusal, NONE } from '../../protocol/errors.ts'

@@ -1,5 +1,5 @@
-// DescribeSegments: our own API, with which brokers ask the leader of a partition for a page of its segments. ApiVersions
-// does not name it. A number of a segment that the leader does not know is NaN.
+// DescribeSegments: our own API, with which brokers ask the leader of a partition for a page of its segments.
+// ApiVersions does not name it. A number of a segment that the leader does not know is NaN.
 
 import { api, array, bool, float64, int16, int32, int64, nullable, string, struct, uuid } from '../schema.ts'
 
