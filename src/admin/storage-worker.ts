@@ -44,7 +44,7 @@ export async function describeWorker(rooms: StorageWorkerRooms): Promise<WorkerS
     holder:
       holder === null
         ? null
-        : { id: holder.id, since: holder.sinceMs === null ? null : new Date(holder.sinceMs).toISOString() },
+        : { id: holder.id, takenAt: holder.sinceMs === null ? null : new Date(holder.sinceMs).toISOString() },
     enabled: settings.get('storage.worker.enabled'),
     tickIntervalMs: settings.get('storage.worker.tick-interval'),
     leaseDurationMs: settings.get('storage.worker.lease-duration'),

@@ -111,7 +111,9 @@ export const workerShape = z.object({
   holder: z
     .object({
       id: z.int(),
-      since: timeShape.nullable().meta({ description: 'By the clock of the holder; null on the embedded store.' }),
+      takenAt: timeShape
+        .nullable()
+        .meta({ description: 'When it took the lease, by the clock of the holder; null on the embedded store.' }),
     })
     .nullable()
     .meta({ description: 'The broker that holds the lease; null if no broker does.' }),

@@ -10,8 +10,8 @@ export const KIND: DocumentKind = 'broker'
 const FIELD = 'broker'
 
 /**
- * What this version can do that other brokers must know of before they do it. `rewrite`: it reads a log of which the
- * cleaner has rewritten a part. A version without it would serve cleaned ranges as gaps.
+ * The abilities of this version that brokers need of each other before they use them. `rewrite`: it reads a log of
+ * which the cleaner has rewritten a part. A version without it would serve cleaned ranges as gaps.
  */
 export const FEATURES: readonly string[] = Object.freeze(['rewrite'])
 

@@ -107,8 +107,8 @@ interface Held {
 }
 
 /**
- * Opens the lease of the brokers on this store, and takes it if it is free. If the store does not answer, the lease asks
- * again.
+ * Opens the lease of the brokers on this store, and takes it if it is free. If the store does not answer, the lease
+ * asks again.
  */
 export async function openLease(rooms: LeaseRooms): Promise<Lease> {
   const { store, clock, logger, brokerId, incarnation, durationMs } = rooms
