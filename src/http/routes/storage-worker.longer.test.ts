@@ -110,3 +110,23 @@ test('every broker shows the segments of a partition, and says so if its leader 
     return body.trouble !== null && body.startOffset === null && body.segments.length === 0
   })
 })
+
+test('a process without a Kafka listener runs the worker too, and takes requests at its own admin API only', async t => {
+  const cluster = createCluster(t, OPEN, { hasHttp: true })
+  const one = await cluster.start(1, { 'broker.enabled': false })
+  const two = await cluster.start(2)
+  await createTopic(two, 'orders', 3)
+  const run = (url: string) => adminClient(url).ask('POST', '/api/v1/storage/worker/run')
+  await eventually('broker 2 runs its part', async () => {
+    const { status, body } = await run(one.url)
+    assert.equal(status, 200, JSON.stringify(body))
+    const [row] = body.round.brokers
+    return row?.id === 2 && row.outcome === 'done'
+  })
+  const { status, code, body } = await run(two.url)
+  assert.deepEqual([status, code], [503, 'LEADER_NOT_AVAILABLE'])
+  assert.match(
+    body.detail,
+    /^Broker 1 holds the lease of the storage worker, and has no Kafka listener .* its own admin API/,
+  )
+})
