@@ -2,7 +2,7 @@
 // through the same connections, grouped and trimmed in the same way, on the same server, in turns.
 
 import { systemClock } from '../src/base/clock.ts'
-import { exampleAppend, exampleBatch } from '../src/store/conformance.ts'
+import { exampleAppend, exampleBatch } from '../src/store/examples.ts'
 import type { RedisLinks } from '../src/store/redis/client/links.ts'
 import type { Batch, Store } from '../src/store/store.ts'
 import { noRedis, startRedis } from '../testing/redis.ts'

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { systemClock } from '../src/base/clock.ts'
-import { exampleAppend, exampleBatch } from '../src/store/conformance.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts'
+import { exampleAppend, exampleBatch } from '../src/store/examples.ts'
 import type { Store } from '../src/store/store.ts'
 
 const BATCH_BYTES = 64 << 10

@@ -460,12 +460,7 @@ async function openWorker(
         lost: fail,
       })
     : leaseAlone(brokerId, isCandidate)
-  const runRound = async () => {
-    // TO BE REPLACED by logs.runRound(share), which reports.
-    await logs.retain()
-    return { partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
-  }
-  return { storageWorker: openStorageWorker({ ...made, lease, runRound, lost: fail }) }
+  return { storageWorker: openStorageWorker({ ...made, lease, runRound: logs.runRound, lost: fail }) }
 }
 
 function openDescriptors({ clock, logger }: Given) {

@@ -5,8 +5,8 @@
 
 import { writeSync } from 'node:fs'
 import { systemClock } from '../src/base/clock.ts'
-import { exampleAppend, exampleBatch } from '../src/store/conformance.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts'
+import { exampleAppend, exampleBatch } from '../src/store/examples.ts'
 
 const [path = '', fsync = 'always'] = process.argv.slice(2)
 /** Prints one line. The reader may be slower than the store, so the write to a full pipe is repeated. */

@@ -61,7 +61,7 @@ export async function createTopicOfAll(
   }
 }
 
-/** Returns the leader of each partition by its index, -1 without one; empty while the broker does not know the topic. */
+/** Returns the leaders by partition, -1 without one; empty while the broker does not know the topic. */
 async function leadersOf(wire: Wire, name: string): Promise<number[]> {
   const { topics } = await wire.send(metadata, 9, { topics: [{ name }] })
   return topics[0]!.partitions.toSorted((a, b) => a.partitionIndex - b.partitionIndex).map(each => each.leaderId)

@@ -27,7 +27,12 @@ export interface Torn {
  * the cut. The index `at` is 0 for MULTI and -1 for EXEC. Returns null if no such transaction begins at or after
  * `from`.
  */
-export async function tearTransaction(server: RedisServer, word: string, at: number, from = 0): Promise<Torn | null> {
+export async function tearTransaction(
+  server: RedisServer,
+  word: string | Uint8Array,
+  at: number,
+  from = 0,
+): Promise<Torn | null> {
   const file = await newestFile(server)
   const bytes = await readFile(file)
   const end = bytes.lastIndexOf(word)

@@ -1,7 +1,7 @@
 // The keys of the console, which the help (help.tsx) lists. A key does nothing while somebody types, and the keys can
 // be switched off.
 
-import { useEffect } from 'react'
+import { useEffect, useRef } from 'react'
 import { type PageId, pages } from '../../src/api/pages.ts'
 import { queryClient } from '../api/queries.ts'
 import { useGo } from './address.tsx'
@@ -18,9 +18,10 @@ export function useShortcuts(): void {
   const { open, overlay } = useShell()
   const go = useGo()
   const [hasShortcuts] = usePreference('hasShortcuts')
+  /** The time of the first key of a shortcut. A page that is drawn anew before the second key must not forget it. */
+  const wentAtMs = useRef(Number.NEGATIVE_INFINITY)
 
   useEffect(() => {
-    let wentAtMs = Number.NEGATIVE_INFINITY
     const press = (event: KeyboardEvent) => {
       const { key } = event
       if ((event.ctrlKey || event.metaKey) && key.toLowerCase() === 'k') {
@@ -30,11 +31,11 @@ export function useShortcuts(): void {
       }
       if (!readPreference('hasShortcuts') || event.ctrlKey || event.metaKey || event.altKey) return
       if (overlay !== null || isTyping(event.target) || document.querySelector('dialog[open]') !== null) return
-      const isSecond = event.timeStamp - wentAtMs < SECOND_KEY_MS
-      wentAtMs = Number.NEGATIVE_INFINITY
+      const isSecond = event.timeStamp - wentAtMs.current < SECOND_KEY_MS
+      wentAtMs.current = Number.NEGATIVE_INFINITY
       const page = isSecond ? withShortcut.find(id => pages[id].shortcut === key) : undefined
       if (page !== undefined) go({ page } as never)
-      else if (key === 'g') wentAtMs = event.timeStamp
+      else if (key === 'g') wentAtMs.current = event.timeStamp
       else if (key === '?') open('help')
       else if (key === 'r') void queryClient.invalidateQueries()
       else if (key === '/') focusFilter(event)

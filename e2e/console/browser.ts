@@ -123,10 +123,16 @@ function readAxe(): Promise<string> {
 
 const HEIGHT = 800
 
+/** The time in ms in which a page draws its next frames. On a busy machine the browser may draw none at all. */
+const DRAWN_WITHIN_MS = 2_000
+
 /** Gives the window this width. Resolves when the page has followed. */
 export async function resize(page: Page, width: number): Promise<void> {
   await page.setViewportSize({ width, height: HEIGHT })
-  await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))')
+  await page.evaluate(`new Promise(done => {
+    setTimeout(done, ${DRAWN_WITHIN_MS})
+    requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done)))
+  })`)
 }
 
 /** Returns the pixels by which the page, or the dialog over it, is wider than its window. */

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { queryObjects } from 'node:v8'
-import { exampleAppend } from '../../src/store/conformance.ts'
+import { exampleAppend } from '../../src/store/examples.ts'
 import { Turns } from '../../src/store/redis/turns.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'

@@ -2,7 +2,7 @@
 // leader does not answer, the description says so and has no numbers. This file changes nothing.
 
 import type { Topic } from '../log/catalogue.ts'
-import type { Partition } from '../log/partition.ts'
+import type { ListedSegment, Partition } from '../log/partition.ts'
 import {
   because,
   errorOf,
@@ -12,35 +12,13 @@ import {
   UNKNOWN_SERVER_ERROR,
 } from '../protocol/errors.ts'
 import { describeSegments } from '../protocol/messages/describe-segments.ts'
-import type { EpochStart } from '../store/store.ts'
+import type { ResponseOf } from '../protocol/schema.ts'
 import { ask, type ReachRooms } from './reach.ts'
 
 /** A page of a list: how many rows to leave out, and the most rows to return. */
 export interface Page {
   readonly skip: number
   readonly limit: number
-}
-
-/** One segment [base, next) of a partition. Null: unknown. Times and timestamps are ms since 1970. */
-export interface ShownSegment {
-  readonly base: number
-  readonly next: number
-  /** The last segment, to which records are appended. */
-  readonly isActive: boolean
-  readonly sealedAtMs: number | null
-  /** Stored bytes of its batches. */
-  readonly bytes: number | null
-  /** The bytes of its batches as clients see them. */
-  readonly plainBytes: number | null
-  readonly batches: number | null
-  readonly records: number | null
-  readonly minTimestamp: number | null
-  readonly maxTimestamp: number | null
-  readonly firstAppendMs: number | null
-  readonly lastAppendMs: number | null
-  /** The leader epochs that own its offsets. */
-  readonly epochs: readonly EpochStart[]
-  readonly cleanedAtMs: number | null
 }
 
 export interface SegmentPage {
@@ -50,7 +28,9 @@ export interface SegmentPage {
   readonly cleanedTo: number
   /** Why the partition cannot be cleaned, and the offset that prevents it; null if it can. */
   readonly uncleanable: { readonly offset: number; readonly why: string } | null
-  readonly segments: readonly ShownSegment[]
+  /** False if the document of the sealed segments cannot be read: then the one segment is the whole log. */
+  readonly areReadable: boolean
+  readonly segments: readonly ListedSegment[]
   /** The number of segments on all pages. */
   readonly total: number
 }
@@ -85,48 +65,20 @@ export async function segmentsOf(
 export function segmentsHere(partition: Partition | null, { skip, limit }: Page): SegmentPage | Refusal {
   const refusal = partition === null ? NOT_LEADER_OR_FOLLOWER : partition.checkEpoch(-1)
   if (partition === null || refusal !== null) return refusal ?? NOT_LEADER_OR_FOLLOWER
-  const all = allSegments(partition)
+  const { areReadable, segments } = partition.listSegments()
   return {
     startOffset: partition.logStartOffset,
     endOffset: partition.highWatermark,
-    cleanedTo: partition.logStartOffset,
-    uncleanable: null,
-    segments: all.slice(Math.max(0, skip), Math.max(0, skip) + Math.max(0, limit)),
-    total: all.length,
+    // TO BE REPLACED by the places of the cleaner, which this version does not have.
+    ...{ cleanedTo: partition.logStartOffset, uncleanable: null },
+    areReadable,
+    segments: segments.slice(Math.max(0, skip), Math.max(0, skip) + Math.max(0, limit)),
+    total: segments.length,
   }
 }
 
-/**
- * TO BE REPLACED when Partition has `segments` and `activeFrom`, together with the two constants above: until then the
- * whole log is one active segment, made of the chunks of the time index.
- */
-function allSegments({ state, logStartOffset, endOffset, sizeBytes }: Partition): readonly ShownSegment[] {
-  const known = state.timeIndex.chunks.filter(({ isKnown, bytes }) => isKnown && bytes > 0)
-  const isWhole = known.reduce((sum, { bytes }) => sum + bytes, 0) === sizeBytes
-  return [
-    {
-      base: logStartOffset,
-      next: endOffset,
-      isActive: true,
-      sealedAtMs: null,
-      bytes: sizeBytes,
-      plainBytes: null,
-      batches: null,
-      records: null,
-      minTimestamp: null,
-      maxTimestamp: isWhole ? known.reduce((most, { maxTimestamp }) => Math.max(most, maxTimestamp), -1) : null,
-      firstAppendMs: null,
-      lastAppendMs: null,
-      epochs: state.epochs,
-      cleanedAtMs: null,
-    },
-  ]
-}
-
-type Unknown<T> = { readonly [K in keyof T]: T[K] extends number ? number | null : T[K] }
-
 /** Replaces the numbers that the leader does not know, which travel as NaN. */
-function withNulls<T extends object>(segment: T): T & Unknown<T> {
-  const entries = Object.entries(segment).map(([name, value]) => [name, Number.isNaN(value) ? null : value])
-  return Object.fromEntries(entries)
+function withNulls(told: ResponseOf<typeof describeSegments>['segments'][number]): ListedSegment {
+  const entries = Object.entries(told).map(([name, value]) => [name, Number.isNaN(value) ? null : value])
+  return Object.fromEntries(entries) as unknown as ListedSegment
 }

@@ -61,6 +61,8 @@ export interface LaneRooms {
   readonly compression: Compression
   readonly leadership: Leadership
   readonly refused: RefusedBatches
+  /** Loads the sealed segments of a partition into its state. Throws what the store throws. */
+  loadSegments(state: PartitionState): Promise<void>
   /** Called if the store has no such stream, because its topic was removed or the store has lost it. */
   gone(state: PartitionState): void
   /** Returns an id that no other append uses. */
@@ -197,8 +199,7 @@ export class Lane {
     this.#isBusy = true
     const state = this.#state
     try {
-      const { store, leadership } = this.#rooms
-      const opened = leadership.isConfirmed ? await store.open(state.stream, 0, 0) : null
+      const opened = this.#rooms.leadership.isConfirmed ? await this.#openAbove(0) : null
       if (opened === null) {
         void this.#settle(0)
         return
@@ -219,6 +220,17 @@ export class Lane {
     }
     this.#isFirstTry = false
     void this.#settle(0)
+  }
+
+  /**
+   * Opens the stream with the end of its last sealed segment as floor. A store that has lost its tail then does not
+   * give those offsets again. `known` is as for Store.open.
+   */
+  async #openAbove(known: number): ReturnType<Store['open']> {
+    const { store, loadSegments } = this.#rooms
+    const state = this.#state
+    await loadSegments(state)
+    return await store.open(state.stream, known, Math.max(state.highWatermark, state.sealed.end))
   }
 
   #adopt(opened: Opened): void {
@@ -407,14 +419,18 @@ export class Lane {
     state.emptyFrom = end
     const covered = highWatermark > state.highWatermark
     if (covered) state.highWatermark = highWatermark
+    let opening: Row | null = null
     for (const [i, batch] of group.batches.entries()) {
       // A partition that has ended has no readers, and its memory would never be given back.
       if (state.refusal === null) state.tail.add(batch)
       const storedBytes = group.append.batches[i]!.bytes.length
       state.bytes += storedBytes
-      state.timeIndex.add(batch.nextOffset, storedBytes, batch.maxTimestamp, group.nowMs)
+      const { logAppendTimeMs, batch: sent } = group.pending[i]!
+      const minTimestamp = logAppendTimeMs >= 0 ? logAppendTimeMs : sent.baseTimestamp
+      opening = state.timeIndex.add(batch, storedBytes, minTimestamp, group.nowMs) ?? opening
     }
     state.pendingRows.splice(0, group.pendingRows)
+    if (opening !== null) state.pendingRows.push(opening)
     this.#keepRows(group)
     state.forgetOldestProducers(learned)
     this.#finish(group)
@@ -565,7 +581,7 @@ export class Lane {
    */
   async #settle(knownEpoch: number, mayLead = Promise.resolve(true)): Promise<void> {
     const state = this.#state
-    const { store, clock, logger, leadership } = this.#rooms
+    const { clock, logger, leadership } = this.#rooms
     let known = knownEpoch
     let isOurs = await mayLead
     for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS)) {
@@ -575,8 +591,7 @@ export class Lane {
         return
       }
       try {
-        const opened =
-          isOurs && leadership.isConfirmed ? await store.open(state.stream, known, state.highWatermark) : null
+        const opened = isOurs && leadership.isConfirmed ? await this.#openAbove(known) : null
         if (opened?.kind === 'gone') {
           this.#vanish(this.#group)
           return

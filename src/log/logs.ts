@@ -1,8 +1,9 @@
 // The logs of a broker. It opens every partition that the broker leads, gives up those that it no longer leads, follows
-// topics as they come and go, and shares one tail cache, one set of waiters and one retention among them. partition.ts
-// has the work of one partition.
+// topics as they come and go, and shares one tail cache, one set of waiters and one upkeep among them. It runs rounds
+// of the storage worker over them. partition.ts has the work of one partition.
 
 import type { Clock } from '../base/clock.ts'
+import { watchClockJumps } from '../base/clock-jumps.ts'
 import type { Random } from '../base/random.ts'
 import { Semaphore } from '../base/semaphore.ts'
 import { because, NOT_LEADER_OR_FOLLOWER, type Refusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
@@ -23,10 +24,12 @@ import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
 import { type PartitionState, ProducerCount } from './partition-state.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { partitionName, RefusedBatches } from './refused-batches.ts'
-import { startRetention } from './retention.ts'
+import { type Phase, type RoundReport, runRound } from './round.ts'
+import { SegmentDocuments } from './segment-documents.ts'
 import { TailCache } from './tail-cache.ts'
 import { SEARCHES_AT_ONCE } from './time-search.ts'
 import { Unpacking } from './unpacking.ts'
+import { startUpkeep } from './upkeep.ts'
 import { createWaiters, type Watch, type Watchlist } from './waiters.ts'
 
 export interface LogsRooms {
@@ -84,10 +87,19 @@ export interface Logs {
   space(): Promise<Space>
   /** Ends every wait, and each later one at once, because the broker drains. */
   releaseWaiters(): void
-  /** Runs one round of retention over all partitions, in addition to the rounds of the timer. */
-  retain(): Promise<void>
+  /**
+   * Runs one round of the storage worker over the partitions of this broker (round.ts), with this share of its
+   * concurrency. Joins the round that is in progress.
+   */
+  runRound(share: RoundShare): Promise<RoundReport>
   /** Refuses new work and finishes the work that is with the store. The store stays open. */
   close(): Promise<void>
+}
+
+export interface RoundShare {
+  /** The most partitions that are worked on at the same time. */
+  readonly concurrency: number
+  readonly isCleaningAllowed: boolean
 }
 
 /** The most streams that are opened at one time. */
@@ -122,6 +134,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const dictionaries = new Dictionaries({ store, settings, clock, logger, unreadable })
   void dictionaries.sweep()
   const compression = new Compression({ logger, metrics, dictionaries })
+  const documents = new SegmentDocuments({ store, clock, random, leadership, logger, unreadable })
   const run = random.bytes(9).toString('base64url')
   let attempts = 0
   const unpacking = new Unpacking(clock)
@@ -134,6 +147,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     compression,
     leadership,
     refused: new RefusedBatches(clock),
+    loadSegments: state => documents.load(state),
     producerCount: new ProducerCount(),
     gone: state => void findOut(state),
     nextAttempt: () => `${run}${++attempts}`,
@@ -244,8 +258,12 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     // left.
     const isKnown = state.epoch > 0
     const committed = isKnown ? 0 : ((await given.committedUpTo?.(topicId, index)) ?? 0)
-    const epoch = Math.max(state.epoch, leadership.epochOf(topicId, index))
-    const outcome = await store.remake(state.stream, epoch, Math.max(state.end, state.highWatermark, committed))
+    const epoch = Math.max(state.epoch, leadership.epochOf(topicId, index), state.sealed.epoch)
+    const outcome = await store.remake(
+      state.stream,
+      epoch,
+      Math.max(state.end, state.highWatermark, state.sealed.end, committed),
+    )
     if (outcome.kind === 'kept') return refusal
     const led = topics.get(topicId) ?? []
     // Another broker leads the partition by now, and opens the new stream.
@@ -322,11 +340,13 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
         topics.delete(topic.id)
         holdings.forget(topic.id)
         dictionaries.removed(topic)
+        void documents.removed(topic)
         metrics.forget('topic', topic.name)
       }
     },
   })
   await open(arrange(catalogue.current().topics.values()))
+  void documents.sweep(catalogue)
 
   /** Opens the partitions again that the store may have lost. Ends when the store is closed. */
   async function followStore(): Promise<void> {
@@ -351,7 +371,60 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     for (const partition of partitions()) if (partition.isDamaged) damaged++
     return damaged
   })
-  const retention = startRetention({ partitions: () => [...partitions()], settings, clock, logger, metrics })
+
+  const lookForJumps = watchClockJumps(clock, jumpMs => {
+    logger.warn(
+      'the system clock has jumped forward; until tomorrow the broker drops no data that is too old only because of the jump',
+      { jumpMs },
+    )
+  })
+  const trustedNow = () => clock.now() - lookForJumps()
+
+  function countFailure(phase: Phase | 'learning', error: unknown): void {
+    const name = error instanceof Error ? error.name : 'unknown'
+    metrics.count('svc.storage.worker.failures', { phase, error_type: name })
+  }
+
+  const upkeep = startUpkeep({ partitions, trustedNow, settings, clock, logger, failed: countFailure })
+  const intervalMs = settings.get('storage.worker.tick-interval')
+  let round: Promise<RoundReport> | null = null
+
+  async function startRound({ concurrency }: RoundShare): Promise<RoundReport> {
+    const report = await runRound(
+      {
+        clock,
+        leadership,
+        documents,
+        cleaner: null,
+        failed(phase, { state }, error) {
+          countFailure(phase, error)
+          logger
+            .limited(phase, 60_000)
+            .warn(`the phase ${phase} of the storage worker failed; the next round tries again`, {
+              partition: state.name,
+              error,
+            })
+        },
+      },
+      {
+        partitions: [...partitions()],
+        concurrency,
+        nowMs: trustedNow(),
+        leastChunkMs: intervalMs,
+        isStopped: () => isClosed,
+      },
+    )
+    metrics.count('svc.storage.worker.rolled_segments', {}, report.rolled)
+    metrics.count('svc.storage.worker.dropped_bytes', {}, report.droppedBytes)
+    return report
+  }
+
+  function joinRound(share: RoundShare): Promise<RoundReport> {
+    round ??= startRound(share).finally(() => {
+      round = null
+    })
+    return round
+  }
 
   return {
     partition: (topicId, index) => topics.get(topicId)?.[index] ?? null,
@@ -373,18 +446,20 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     unpacking,
     space: () => store.space(),
     releaseWaiters: () => waiters.release(),
-    retain: () => retention.run(),
+    runRound: joinRound,
     async close() {
       isClosed = true
       waiters.release()
       await lastReassignment
       offsetGauges.stop()
-      await retention.stop()
+      await upkeep.stop()
+      await round
       const refusal = because(NOT_LEADER_OR_FOLLOWER, 'The broker is shutting down; nothing was appended.')
       for (const partition of partitions()) shut(partition, refusal)
       await Promise.all(closing)
       compression.close()
       await dictionaries.close()
+      documents.close()
     },
   }
 }

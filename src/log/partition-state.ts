@@ -1,12 +1,13 @@
 // The leader's knowledge of one partition. All of it comes from the stream and its rows, and opening the stream again
-// rebuilds it: the stream is the truth. The lane changes it with each append, partition.ts reads it and retention trims
-// it.
+// rebuilds it: the stream is the truth. Only the segments come from a document of their own. The lane changes the state
+// with each append, partition.ts reads it and round.ts trims it.
 
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
 import { type EpochStart, type Opened, type Row, type StreamId, streamId } from '../store/store.ts'
 import type { Topic } from './catalogue.ts'
 import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
 import { partitionName } from './refused-batches.ts'
+import { NO_SEGMENTS, type SealedSegments } from './segments.ts'
 import type { Tail } from './tail-cache.ts'
 import { TimeIndex } from './time-index.ts'
 import { Waits } from './waiters.ts'
@@ -58,6 +59,8 @@ export class PartitionState {
   emptyFrom = 0
   /** Live bytes of batches. */
   bytes = 0
+  /** The sealed segments. They are loaded before the stream is opened. */
+  sealed: SealedSegments = NO_SEGMENTS
   /** Rows that the next append carries, oldest first. If they are lost, the broker learns their content again. */
   readonly pendingRows: Row[] = []
   /** Set for good when the topic is removed or the broker closes. Then it is the answer to every request. */
@@ -74,6 +77,11 @@ export class PartitionState {
     this.index = index
     this.stream = streamId(topic.id, index)
     this.tail = tail
+  }
+
+  /** The beginning of the active segment: the end of the last sealed one, or the log start if that is higher. */
+  get activeFrom(): number {
+    return Math.max(this.sealed.end, this.start)
   }
 
   /** The name of the partition, for messages. */
@@ -107,7 +115,8 @@ export class PartitionState {
     for (const [producerId, producer] of producers) this.learnProducer(producerId, producer)
     this.forgetOldestProducers(producers.length)
     const { rows, start, end, bytes } = opened
-    this.pendingRows.push(...this.timeIndex.adopt(rows, start, end, bytes, nowMs))
+    const { activeFrom } = this
+    this.pendingRows.push(...this.timeIndex.adopt(rows, { start, end, bytes, activeFrom }, nowMs))
     this.damage = opened.damage === null ? null : damaged(this, opened.damage.message)
   }
 

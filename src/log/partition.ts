@@ -28,6 +28,7 @@ import { NotDecoded } from './compression.ts'
 import { type Appended, Lane, type LaneRooms } from './lane.ts'
 import { PartitionState, type ProducerCount } from './partition-state.ts'
 import type { ReadAhead } from './read-ahead.ts'
+import { type Segment, segmentOf } from './segments.ts'
 import { type Encoding, encodingOf } from './stored-batch.ts'
 import type { Tail } from './tail-cache.ts'
 import { type FoundOffset, type SearchRooms, TimeSearch } from './time-search.ts'
@@ -49,6 +50,18 @@ export interface ReadResult {
   readonly logStartOffset: number
   /** Like Read.release of the store; null if the bytes are shared with others. */
   readonly release: (() => void) | null
+}
+
+/** A segment in a list for people. */
+export interface ListedSegment extends Omit<Segment, 'sealedAtMs'> {
+  /** Null: it is active. */
+  readonly sealedAtMs: number | null
+  readonly isActive: boolean
+}
+
+export interface ListedSegments {
+  readonly areReadable: boolean
+  readonly segments: readonly ListedSegment[]
 }
 
 export interface PartitionRooms extends LaneRooms, SearchRooms {
@@ -147,7 +160,7 @@ export class Partition {
     return this.#state.waits
   }
 
-  /** Used by retention.ts. */
+  /** Used by round.ts and upkeep.ts. */
   get state(): PartitionState {
     return this.#state
   }
@@ -312,14 +325,41 @@ export class Partition {
     return { epoch: own?.epoch ?? epoch, endOffset: Math.max(next.startOffset, start) }
   }
 
+  /** The sealed segments, oldest first, without those that the log has dropped. */
+  get segments(): readonly Segment[] {
+    const { sealed, start } = this.#state
+    return sealed.segments.filter(({ next }) => next > start)
+  }
+
+  /** The beginning of the active segment: the end of the last sealed one, or the log start. */
+  get activeFrom(): number {
+    return this.#state.activeFrom
+  }
+
   /**
-   * Drops the batches that lie wholly below `before`, at most up to the high watermark. Throws what the store throws;
-   * it is safe to try again.
+   * Returns all segments for people, the active one last, even if it is empty. Sealed ones have the numbers of their
+   * sealing or their last cleaning. `areReadable` is false if the document of the sealed ones cannot be read: then the
+   * active one is the whole log.
    */
-  async trim(before: number): Promise<void> {
+  listSegments(): ListedSegments {
+    const { sealed, end, epochs, timeIndex, highWatermark } = this.#state
+    const { activeFrom } = this
+    const log = { activeFrom, highWatermark, epochs, chunks: timeIndex.chunks }
+    const active = { ...segmentOf(log, activeFrom, Math.max(end, activeFrom), 0), sealedAtMs: null }
+    return {
+      areReadable: sealed.isReadable,
+      segments: [...this.segments.map(segment => ({ ...segment, isActive: false })), { ...active, isActive: true }],
+    }
+  }
+
+  /**
+   * Drops the batches that lie wholly below `before`, at most up to the high watermark. Resolves with the number of
+   * bytes that were dropped. Throws what the store throws; it is safe to try again.
+   */
+  async trim(before: number): Promise<number> {
     const state = this.#state
     const limit = Math.min(before, state.highWatermark)
-    if (limit <= state.start || state.refusal !== null) return
+    if (limit <= state.start || state.refusal !== null) return 0
     // The open chunk must end where the log is cut, so that its counts stay right. Its mark is not needed.
     if (limit === state.end) state.timeIndex.seal(0)
     const marks = state.timeIndex.marksBefore(limit)
@@ -328,12 +368,14 @@ export class Partition {
     const { epoch } = state
     const outcome = await this.#lane.trim(limit, marks)
     if (outcome.kind === 'fenced') await this.#rooms.leadership.stillLeads(this.topicId, this.index)
-    if (outcome.kind !== 'trimmed') return
+    if (outcome.kind !== 'trimmed') return 0
     // If the stream was opened again, that happened after the trim; otherwise the trim would have been fenced. So the
     // size no longer includes these bytes.
-    if (state.epoch !== epoch) return
-    state.dropped(outcome.start, outcome.bytes)
-    state.pendingRows.push(...late)
+    if (state.epoch === epoch) {
+      state.dropped(outcome.start, outcome.bytes)
+      state.pendingRows.push(...late)
+    }
+    return outcome.bytes
   }
 
   /** Writes the rows that wait for an append, if the lane is idle. */

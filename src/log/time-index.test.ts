@@ -7,14 +7,20 @@ function rowsOf(...rows: (Row | null)[]): Map<string, Uint8Array> {
   return new Map(rows.flatMap(row => (row?.value ? [[row.key, row.value] as const] : [])))
 }
 
+/** Adds a batch of one record that has this size in both forms. */
+function add(index: TimeIndex, nextOffset: number, size: number, timestamp: number, nowMs: number): Row | null {
+  const bytes = Buffer.alloc(size)
+  return index.add({ nextOffset, recordCount: 1, maxTimestamp: timestamp, bytes }, size, timestamp, nowMs)
+}
+
 test('a chunk counts its batches and is sealed when it is large or old enough', () => {
   const index = new TimeIndex()
-  index.add(10, 600, 5_000, 4_000)
+  add(index, 10, 600, 5_000, 4_000)
   assert.equal(index.seal(1_000), null)
-  index.add(20, 600, 3_000, 4_100)
+  add(index, 20, 600, 3_000, 4_100)
   const mark = index.seal(1_000)
   assert.equal(mark?.key, 'm0')
-  index.add(30, 10, 9_000, 5_000)
+  add(index, 30, 10, 9_000, 5_000)
   assert.equal(index.seal(1_000, 5_999, 1_000), null)
   assert.notEqual(index.seal(1_000, 6_000, 1_000), null)
   const ranges = index.chunks.map(({ from, next, bytes, maxTimestamp, newestMs }) => [
@@ -33,24 +39,27 @@ test('a chunk counts its batches and is sealed when it is large or old enough', 
 
 test('the age of data is that of its records or its append, whichever is older; without a timestamp its append counts', () => {
   const index = new TimeIndex()
-  index.add(1, 10, 99_000, 1_000)
+  add(index, 1, 10, 99_000, 1_000)
   assert.equal(index.chunks[0]!.newestMs, 1_000)
-  index.add(2, 10, -1, 2_000)
+  add(index, 2, 10, -1, 2_000)
   assert.equal(index.chunks[0]!.newestMs, 2_000)
   assert.equal(index.chunks[0]!.maxTimestamp, 99_000)
 })
 
 test('marks are found again, and a part without marks is one unknown chunk until it is learned', () => {
   const before = new TimeIndex()
-  before.add(10, 100, 1_000, 1_000)
+  add(before, 10, 100, 1_000, 1_000)
   const first = before.seal(0)
-  before.add(20, 200, 2_000, 2_000)
+  add(before, 20, 200, 2_000, 2_000)
   before.seal(0)
-  before.add(30, 300, 3_000, 3_000)
+  add(before, 30, 300, 3_000, 3_000)
   const third = before.seal(0)
 
   const after = new TimeIndex()
-  assert.deepEqual(after.adopt(rowsOf(first, third), 0, 45, 100 + 200 + 300 + 50, 9_000), [])
+  assert.deepEqual(
+    after.adopt(rowsOf(first, third), { start: 0, end: 45, bytes: 100 + 200 + 300 + 50, activeFrom: 0 }, 9_000),
+    [],
+  )
   assert.deepEqual(
     after.chunks.map(({ from, next, isKnown }) => [from, next, isKnown]),
     [
@@ -62,8 +71,8 @@ test('marks are found again, and a part without marks is one unknown chunk until
     ],
   )
   const mark = after.learn(after.chunks[1]!, [
-    { bytes: 150, maxTimestamp: 2_000 },
-    { bytes: 50, maxTimestamp: 99_000 },
+    { bytes: 150, maxTimestamp: 2_000, plainBytes: 300, records: 4, minTimestamp: 1_900 },
+    { bytes: 50, maxTimestamp: 99_000, plainBytes: 50, records: 1, minTimestamp: -1 },
   ])
   assert.equal(mark?.key, 'm10')
   const { bytes, maxTimestamp, newestMs, isKnown } = after.chunks[1]!
@@ -72,13 +81,18 @@ test('marks are found again, and a part without marks is one unknown chunk until
 
 test('marks below the log start or beyond the end are not used and are deleted', () => {
   const before = new TimeIndex()
-  before.add(10, 100, 1_000, 1_000)
+  add(before, 10, 100, 1_000, 1_000)
   const first = before.seal(0)
-  before.add(20, 100, 1_000, 1_000)
+  add(before, 20, 100, 1_000, 1_000)
   const second = before.seal(0)
   const after = new TimeIndex()
-  assert.deepEqual(after.adopt(rowsOf(first, second), 10, 20, 100, 0), [{ key: 'm0', value: null }])
-  assert.equal(new TimeIndex().adopt(rowsOf(first, second), 0, 15, 100, 0)[0]?.key, 'm10')
+  assert.deepEqual(after.adopt(rowsOf(first, second), { start: 10, end: 20, bytes: 100, activeFrom: 0 }, 0), [
+    { key: 'm0', value: null },
+  ])
+  assert.equal(
+    new TimeIndex().adopt(rowsOf(first, second), { start: 0, end: 15, bytes: 100, activeFrom: 0 }, 0)[0]?.key,
+    'm10',
+  )
   assert.deepEqual(
     after.chunks.map(({ from, next }) => [from, next]),
     [
@@ -90,10 +104,12 @@ test('marks below the log start or beyond the end are not used and are deleted',
 
 test('a chunk whose mark begins below the log start is learned again, because the mark counts dropped bytes', () => {
   const before = new TimeIndex()
-  before.add(10, 100, 1_000, 1_000)
+  add(before, 10, 100, 1_000, 1_000)
   const mark = before.seal(0)
   const after = new TimeIndex()
-  assert.deepEqual(after.adopt(rowsOf(mark), 5, 10, 50, 0), [{ key: 'm0', value: null }])
+  assert.deepEqual(after.adopt(rowsOf(mark), { start: 5, end: 10, bytes: 50, activeFrom: 0 }, 0), [
+    { key: 'm0', value: null },
+  ])
   const { from, next, bytes, isKnown } = after.chunks[0]!
   assert.deepEqual([from, next, bytes, isKnown], [5, 10, 50, false])
 })
@@ -101,7 +117,7 @@ test('a chunk whose mark begins below the log start is learned again, because th
 test('dropping forgets whole chunks, subtracts the other bytes from the next chunk, and never forgets the open one', () => {
   const index = new TimeIndex()
   for (const end of [10, 20, 30]) {
-    index.add(end, 100, -1, 0)
+    add(index, end, 100, -1, 0)
     if (end < 30) index.seal(0)
   }
   assert.deepEqual(
@@ -117,4 +133,75 @@ test('dropping forgets whole chunks, subtracts the other bytes from the next chu
   index.seal(0)
   index.drop(30, 30)
   assert.equal(index.learn(gone, []), null)
+})
+
+test('a mark carries sizes, counts and the times of appends; what a mark of format 1 lacks is unknown', () => {
+  const before = new TimeIndex()
+  const bytes = Buffer.alloc(500)
+  const opening = before.add({ nextOffset: 10, recordCount: 10, maxTimestamp: 7_000, bytes }, 100, 6_000, 8_000)
+  assert.equal(before.add({ nextOffset: 12, recordCount: 2, maxTimestamp: -1, bytes }, 100, -1, 9_000), null)
+  assert.equal(opening?.key, 'o')
+  const mark = before.seal(0)!
+  const log = { start: 0, end: 12, bytes: 200, activeFrom: 0 }
+  const countsOf = (row: Row) => {
+    const after = new TimeIndex()
+    after.adopt(rowsOf(row), log, 50_000)
+    const { plainBytes, batches, records, minTimestamp, firstAppendMs, lastAppendMs, newestMs } = after.chunks[0]!
+    return [plainBytes, batches, records, minTimestamp, firstAppendMs, lastAppendMs, newestMs]
+  }
+  assert.deepEqual(countsOf(mark), [1_000, 2, 12, 6_000, 8_000, 9_000, 9_000])
+  const former = Buffer.from(mark.value!.subarray(0, 33))
+  former[0] = 1
+  assert.deepEqual(countsOf({ key: 'm0', value: former }), [null, null, null, null, null, null, 9_000])
+
+  const unmarked = new TimeIndex()
+  unmarked.adopt(rowsOf(opening), log, 50_000)
+  assert.equal(unmarked.chunks[0]!.firstAppendMs, 8_000, 'the first append of the open chunk is known without a mark')
+})
+
+test('a part without marks is divided where the active segment begins', () => {
+  const index = new TimeIndex()
+  index.adopt(new Map(), { start: 0, end: 100, bytes: 900, activeFrom: 60 }, 0)
+  assert.deepEqual(
+    index.chunks.map(({ from, next, isKnown }) => [from, next, isKnown]),
+    [
+      [0, 60, false],
+      [60, 100, false],
+      [100, 100, true],
+    ],
+  )
+})
+
+test('a rewritten range becomes one chunk, the rest of a cut chunk is learned again, and the rows say the same', () => {
+  const index = new TimeIndex()
+  const marks: Row[] = []
+  for (const end of [10, 20, 30, 40]) {
+    add(index, end, 100, end, end)
+    marks.push(index.seal(0)!)
+  }
+  const remains = { bytes: 50, plainBytes: 70, batches: 1, records: 3, minTimestamp: 11, maxTimestamp: 19 }
+  const rows = index.rewritten(10, 25, remains)
+  assert.equal(index.chunks.length, 5, 'nothing is changed yet')
+  index.commitRewritten(10, 25, remains)
+  const shown = (chunks: TimeIndex['chunks']) =>
+    chunks.map(({ from, next, bytes, records, newestMs, firstAppendMs, isKnown }) =>
+      isKnown ? [from, next, bytes, records, newestMs, firstAppendMs] : [from, next],
+    )
+  const expected = [
+    [0, 10, 100, 1, 10, 10],
+    [10, 25, 50, 3, 30, 20],
+    [25, 30],
+    [30, 40, 100, 1, 40, 40],
+    [40, 40, 0, 0, -1, null],
+  ]
+  assert.deepEqual(shown(index.chunks), expected)
+
+  const stored = rowsOf(...marks)
+  for (const { key, value } of rows) {
+    if (value === null) stored.delete(key)
+    else stored.set(key, value)
+  }
+  const again = new TimeIndex()
+  assert.deepEqual(again.adopt(stored, { start: 0, end: 40, bytes: 300, activeFrom: 0 }, 0), [])
+  assert.deepEqual(shown(again.chunks), expected)
 })

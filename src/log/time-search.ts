@@ -5,10 +5,11 @@
 import type { Patience } from '../base/patience.ts'
 import type { Semaphore } from '../base/semaphore.ts'
 import { because, isRefusal, OFFSET_OUT_OF_RANGE, REQUEST_TIMED_OUT, type Refusal } from '../protocol/errors.ts'
-import { type BatchView, InvalidRecords, viewBatch } from '../protocol/records.ts'
+import { BATCH_HEADER_BYTES, type BatchView, InvalidRecords, viewBatch } from '../protocol/records.ts'
 import type { Read } from '../store/store.ts'
 import type { PartitionState } from './partition-state.ts'
-import type { Chunk } from './time-index.ts'
+import { encodingOf } from './stored-batch.ts'
+import type { Chunk, Weighed } from './time-index.ts'
 import type { Look, Looker, Unpacking } from './unpacking.ts'
 
 /** A record found by its time. */
@@ -110,14 +111,11 @@ export class TimeSearch {
   }
 
   /**
-   * Resolves with the sizes and times of a chunk's batches as stored. It does not check them, because a batch that
-   * fails its checksum must not keep the log from ageing.
+   * Resolves with the sizes and times of a chunk's batches as stored. A batch that fails its checksum does not keep the
+   * log from ageing.
    */
-  async #weigh(
-    { from, next }: Chunk,
-    patience: Patience,
-  ): Promise<readonly { bytes: number; maxTimestamp: number }[] | Refusal> {
-    const found: { bytes: number; maxTimestamp: number }[] = []
+  async #weigh({ from, next }: Chunk, patience: Patience): Promise<readonly Weighed[] | Refusal> {
+    const found: Weighed[] = []
     for (let offset = from; offset < next; ) {
       if (patience.isOver) return TIMED_OUT
       offset = Math.max(offset, this.#state.start)
@@ -127,7 +125,7 @@ export class TimeSearch {
         return read
       }
       const within = read.batches.filter(batch => batch.baseOffset < next)
-      for (const { bytes, maxTimestamp } of within) found.push({ bytes: bytes.length, maxTimestamp })
+      for (const batch of within) found.push(weighed(batch))
       read.release?.()
       offset = within.length === 0 ? next : within.at(-1)!.nextOffset
     }
@@ -249,4 +247,16 @@ export class TimeSearch {
     }
     return null
   }
+}
+
+/** A batch that fails its checksum says only what the store says about it. */
+function weighed({ bytes, maxTimestamp, recordCount: records }: Read['batches'][number]): Weighed {
+  const unknown = { bytes: bytes.length, maxTimestamp, records, plainBytes: null, minTimestamp: null }
+  const stored = viewBatch(bytes)
+  if (bytes.length < BATCH_HEADER_BYTES || !stored.isIntact) return unknown
+  const encoding = encodingOf(stored.bytes)
+  if (typeof encoding === 'string') return unknown
+  // Of a batch with LogAppendTime, all records have the time of the append.
+  const minTimestamp = stored.timestampType === 'LogAppendTime' ? maxTimestamp : stored.baseTimestamp
+  return { ...unknown, plainBytes: encoding?.plainBytes ?? bytes.length, minTimestamp }
 }

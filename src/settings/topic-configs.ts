@@ -171,10 +171,13 @@ const acting = {
   'retention.ms': whole('long', -1)('604800000', 'Age at which segments are dropped; -1 is no limit.'),
   'segment.bytes': whole('int', 2 ** 20)(
     '1073741824',
-    'Size at which a segment for the remote tier is full. Local data is dropped in smaller parts, independent of this size.',
-    { broker: 'log.segment.bytes', idle: WITHOUT_TIER },
+    'Stored bytes at which the active segment is closed, exact to about 1 MiB. Old data is dropped in smaller parts, independent of this size.',
+    { broker: 'log.segment.bytes' },
   ),
-  'segment.ms': whole('long', 1)('604800000', 'Age at which a segment is closed even when it is not full.'),
+  'segment.ms': whole('long', 1)(
+    '604800000',
+    'Time after its first append at which the active segment is closed even when it is not full.',
+  ),
   'storage.compression.type': word(
     'none',
     'gzip',

@@ -16,6 +16,7 @@ const kinds = Object.freeze({
   leads: 'the leader epochs that one broker leads with (cluster)',
   'producer-ids': 'nothing: its version numbers the blocks of producer ids (coordinator)',
   quotas: 'the quotas of all clients (coordinator)',
+  segments: 'the sealed segments of one partition (log)',
   'sign-in-failures': 'counters of failed sign-ins (auth)',
   'signing-key': 'a random key that all brokers share (auth)',
   worker: 'the lease of the storage worker (tier)',

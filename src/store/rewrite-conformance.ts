@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { fc } from '../../testing/property.ts'
 import { crc32c } from '../base/crc32c.ts'
-import { exampleAppend, exampleBatch, expectKind, type StoreUnderTest } from './conformance.ts'
+import { exampleAppend, exampleBatch, expectKind, type StoreUnderTest } from './examples.ts'
 import { type Batch, type Opened, type Read, type Row, type Store, streamId } from './store.ts'
 
 const A = streamId('AAAAAAAAAAAAAAAAAAAAAQ', 0)

@@ -480,8 +480,8 @@ export function checkRewrite({ stream, from, to, batches }: Rewrite): void {
 }
 
 /**
- * Returns the pass after this rewrite. Asserts that the rewrite begins and ends where the port allows it. `start` is the
- * log start.
+ * Returns the pass after this rewrite. Asserts that the rewrite begins and ends where the port allows it. `start` is
+ * the log start.
  */
 export function passAfter({ stream, from, to }: Rewrite, start: number, last: Pass, highWatermark: number): Pass {
   const isNew = from === start && last.to >= last.until

@@ -32,7 +32,7 @@ import { produce } from '../protocol/messages/produce.ts'
 import type { Values } from '../settings/settings.ts'
 import { type DocumentKind, documentKinds } from './document-kinds.ts'
 import { openEmbeddedStore } from './embedded/embedded-store.ts'
-import type { Store } from './store.ts'
+import { type Store, streamId } from './store.ts'
 
 const NO_TRANSACTION = { transactionalId: null, transactionTimeoutMs: 1_000 }
 const PASSWORD = 'correct horse'
@@ -312,6 +312,32 @@ const cases: Record<DocumentKind, Case> = {
       assert.equal(await alterQuota(wire, 'wrong'), 0)
     },
   },
+  segments: {
+    later: JSON.stringify({ format: 2, epoch: 1, tail: 3 }),
+    async seed({ running, store }) {
+      const wire = await running.connect()
+      const result: Partial<Record<Form, Spot>> = {}
+      for (const form of FORMS) {
+        const configs = [{ name: 'segment.ms', value: '1' }, KEEP_ALL]
+        const topics = [{ name: `packed-${form}`, numPartitions: 1, replicationFactor: 1, assignments: [], configs }]
+        const made = await wire.send(createTopics, 7, { topics, timeoutMs: 5_000, validateOnly: false })
+        const name = streamId(made.topics[0]!.topicId, 0)
+        const field = form === 'wrong' ? '0' : 'sealed'
+        await put(store, 'segments', name, 'sealed', JSON.stringify({ format: 1, epoch: 1, end: 0 }))
+        result[form] = { name, field }
+      }
+      return result as Record<Form, Spot>
+    },
+    async check(broker, world) {
+      await readsAndWrites(broker, world)
+      for (const form of FORMS) {
+        const line = new RegExp(`the segments of packed-${form}-0 cannot be read .* goes on without segments`)
+        await eventually(`the document of ${form} is named`, async () =>
+          world.everybody.some(each => line.test(each.log())),
+        )
+      }
+    },
+  },
   'sign-in-failures': {
     later: '3;1700000000000;10.0.0.7',
     isOnePlace: true,
@@ -370,11 +396,14 @@ async function wrongPassword(broker: TestBroker) {
   assert.equal(answer.status, 401)
 }
 
+/** The records of tests have old timestamps. */
+const KEEP_ALL = { name: 'retention.ms', value: '-1' }
+
 /** Creates topics that compress with a dictionary that an operator has added, one topic for each form. */
 async function packedTopics(wire: Wire, store: Store, spot: (id: string, form: Form) => Spot) {
   const result: Partial<Record<Form, Spot>> = {}
   for (const form of FORMS) {
-    const configs = [{ name: 'storage.compression.type', value: 'zstd' }]
+    const configs = [{ name: 'storage.compression.type', value: 'zstd' }, KEEP_ALL]
     const topics = [{ name: `packed-${form}`, numPartitions: 1, replicationFactor: 1, assignments: [], configs }]
     const made = await wire.send(createTopics, 7, { topics, timeoutMs: 5_000, validateOnly: false })
     const id = made.topics[0]!.topicId

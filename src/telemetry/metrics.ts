@@ -283,6 +283,8 @@ const table = Object.freeze({
     'Rounds that this broker refused: the sender does not hold the lease (not_holder), or the store has not confirmed the own lease (unconfirmed).',
     OURS,
   ),
+  'svc.storage.worker.rolled_segments': counter([], 'Segments that the storage worker sealed.', OURS),
+  'svc.storage.worker.dropped_bytes': counter([], 'Stored bytes that retention dropped.', OURS),
   'jvm.memory.used': gauge(
     ['area'],
     "Bytes in use. On Node area=heap is V8's heap, and area=nonheap is V8's memory outside of the heap, mainly buffers.",

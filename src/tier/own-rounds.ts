@@ -4,35 +4,14 @@
 // round is over, because a round may take longer than a request may wait. lease.ts says who holds the lease, log/ does
 // the work on partitions.
 
+import type { RoundShare } from '../log/logs.ts'
+import type { RoundReport } from '../log/round.ts'
 import { because, type Refusal, STALE_CONTROLLER_EPOCH, UNKNOWN_SERVER_ERROR } from '../protocol/errors.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Claim, Lease } from './lease.ts'
 
-/** The results of a round in one broker. */
-export interface RoundReport {
-  readonly partitions: number
-  /** The number of segments that were sealed. */
-  readonly rolled: number
-  /** The stored bytes that retention has dropped. */
-  readonly droppedBytes: number
-  /** The number of partitions that were cleaned. */
-  readonly cleaned: number
-  /** The stored bytes by which cleaning has made logs smaller. */
-  readonly cleanedBytes: number
-  /** The number of steps that failed. */
-  readonly failures: number
-}
-
-/** The share of one broker in a round. */
-export interface Share {
-  /** The most partitions that the broker works on at the same time. */
-  readonly concurrency: number
-  /** False while a living broker could not read a log that was cleaned. */
-  readonly isCleaningAllowed: boolean
-}
-
-export interface RoundRequest extends Claim, Share {
+export interface RoundRequest extends Claim, RoundShare {
   /** The number of the round. The holder counts its rounds. */
   readonly round: number
 }
@@ -44,7 +23,7 @@ export interface OwnRoundsRooms {
   readonly lease: Pick<Lease, 'refute'>
   readonly metrics: Metrics
   readonly logger: Logger
-  runRound(share: Share): Promise<RoundReport>
+  runRound(share: RoundShare): Promise<RoundReport>
 }
 
 export interface OwnRounds {
@@ -59,7 +38,7 @@ export function openOwnRounds({ lease, metrics, logger, runRound }: OwnRoundsRoo
   /** The newest round: the name by which the holder asks for it, and its result; null while it runs. */
   let newest: { name: string; result: RoundReport | Refusal | null } | null = null
 
-  async function run(share: Share, into: NonNullable<typeof newest>): Promise<void> {
+  async function run(share: RoundShare, into: NonNullable<typeof newest>): Promise<void> {
     try {
       into.result = await runRound(share)
     } catch (error) {

@@ -4,6 +4,8 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import type { BrokerInfo } from '../cluster/broker-record.ts'
 import { type Peers, PeerUnavailable } from '../cluster/peers.ts'
+import type { RoundShare } from '../log/logs.ts'
+import type { RoundReport } from '../log/round.ts'
 import { isRefusal } from '../protocol/errors.ts'
 import type { runStorageRound } from '../protocol/messages/run-storage-round.ts'
 import type { RequestInput, ResponseOf } from '../protocol/schema.ts'
@@ -11,7 +13,6 @@ import { testSettings, type Values } from '../settings/settings.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openLease } from './lease.ts'
-import type { RoundReport, Share } from './own-rounds.ts'
 import { openStorageWorker } from './worker.ts'
 
 const TICK_MS = 60_000
@@ -61,7 +62,7 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
       ...{ store, clock, logger, brokerId, incarnation, isCandidate: settings.get('storage.worker.enabled') },
       ...{ durationMs: LEASE_MS, tickMs: TICK_MS, lost },
     })
-    const shares: Share[] = []
+    const shares: RoundShare[] = []
     const world = { runsMs: 0, shares, isSilent: false, atOnce: 0, mostAtOnce: 0 }
     const worker = openStorageWorker({
       ...{ lease, settings, clock, metrics, logger, lost },

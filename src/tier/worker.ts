@@ -10,6 +10,8 @@ import { FEATURES } from '../cluster/broker-record.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Peers, PeerUnavailable } from '../cluster/peers.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
+import type { RoundShare } from '../log/logs.ts'
+import type { RoundReport } from '../log/round.ts'
 import {
   because,
   errorOf,
@@ -25,7 +27,7 @@ import { isStoreFailure } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Holder, Lease } from './lease.ts'
-import { openOwnRounds, type RoundAnswer, type RoundReport, type RoundRequest, type Share } from './own-rounds.ts'
+import { openOwnRounds, type RoundAnswer, type RoundRequest } from './own-rounds.ts'
 
 export interface StorageWorker {
   /** True if this broker holds the lease and starts the rounds. */
@@ -56,7 +58,7 @@ export interface StorageWorkerRooms {
   readonly metrics: Metrics
   readonly logger: Logger
   /** Runs a round over the partitions of this broker. */
-  runRound(share: Share): Promise<RoundReport>
+  runRound(share: RoundShare): Promise<RoundReport>
   /** Called with an error that is not a failure of the store or of a broker: a mistake of this program. */
   lost(error: Error): void
 }
@@ -152,7 +154,7 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
   }
 
   /** Asks a broker to run the round until it is over, and returns the result. */
-  async function follow(round: RoundInProgress, id: number, share: Share): Promise<BrokerRound> {
+  async function follow(round: RoundInProgress, id: number, share: RoundShare): Promise<BrokerRound> {
     const { brokerId: holderId, incarnation } = cluster
     const request = { holderId, incarnation, fence: round.fence, round: round.number, ...share }
     const patienceMs = Math.max(intervalMs, LEAST_PATIENCE_MS)

@@ -263,12 +263,15 @@ function journal(): Buffer {
     writer.add({ type: 'open', stream: 7, epoch: 1, end: sequence })
     const mark = markOf({ baseOffset: sequence, nextOffset: sequence + 1, bytes })
     writer.add({ type: 'append', stream: 7, epoch: 1, at: sequence, attempt: 'attempt', batches: [mark], rows })
+    writer.add({ type: 'rewrite', stream: 7, from: 0, to: sequence + 1, batches: [mark], rows })
     writer.add({ type: 'trim', stream: 7, start: 1, rows })
     const names = { kind: 'group', name: 'g' }
     writer.add({ type: 'commit', document: 1, version: sequence, removed: false, ...names, changes: rows })
-    const used = writer.headBytes + bytes.length
+    // Once for the append, once for the rewrite.
+    const payload = Buffer.concat([bytes, bytes])
+    const used = writer.headBytes + payload.length
     const length = Math.ceil(used / 8) * 8
-    parts.push(writer.finish(1, length, 1, position), bytes, Buffer.alloc(length - used))
+    parts.push(writer.finish(1, length, 1, position), payload, Buffer.alloc(length - used))
     position += length
   }
   return Buffer.concat(parts)

@@ -1,11 +1,15 @@
-// The log room on the memory store and the simulated clock, for its own tests and those of the higher rooms.
+// The log room on the memory store and the simulated clock, for its own tests and those of the higher rooms. The storage
+// worker of the one broker starts the rounds.
 
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Random, seededRandom } from '../../src/base/random.ts'
+import { aloneInCluster } from '../../src/cluster/cluster.ts'
 import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
 import { type Leadership, SOLE_LEADERSHIP } from '../../src/log/leadership.ts'
 import { type Logs, openLogs } from '../../src/log/logs.ts'
 import type { Partition } from '../../src/log/partition.ts'
+import type { RoundReport } from '../../src/log/round.ts'
 import { Watch } from '../../src/log/waiters.ts'
 import { isRefusal } from '../../src/protocol/errors.ts'
 import {
@@ -18,6 +22,8 @@ import {
 import { type Settings, testSettings } from '../../src/settings/settings.ts'
 import { createLogger, type Level } from '../../src/telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
+import { leaseAlone } from '../../src/tier/lease.ts'
+import { openStorageWorker } from '../../src/tier/worker.ts'
 import { SimulatedClock } from './clock.ts'
 import { createMemoryStore, type MemoryStore } from './memory-store.ts'
 
@@ -35,6 +41,8 @@ export interface LogWorld {
   /** Creates a topic and returns its first partition. */
   createPartition(configs?: Readonly<Record<string, string>>): Promise<Partition>
   partition(name: string, index?: number): Partition
+  /** Runs a round of the storage worker. */
+  round(): Promise<RoundReport>
   /** Opens a new log room on the same store, as after kill -9. */
   restart(): Promise<LogWorld>
 }
@@ -69,7 +77,20 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
     metrics,
     logger,
   })
-  t?.after(() => logs.close())
+  const worker = openStorageWorker({
+    lease: leaseAlone(0, settings.get('storage.worker.enabled')),
+    cluster: aloneInCluster(0, null),
+    peers: { ask: () => assert.fail('there is no other broker') },
+    runRound: logs.runRound,
+    lost(error) {
+      throw error
+    },
+    ...{ catalogue, settings, clock, metrics, logger },
+  })
+  t?.after(async () => {
+    await worker.close()
+    await logs.close()
+  })
 
   const world: LogWorld = {
     clock,
@@ -94,6 +115,7 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
       if (partition === null) throw new Error(`there is no partition ${name}-${index}`)
       return partition
     },
+    round: () => logs.runRound({ concurrency: 8, isCleaningAllowed: false }),
     restart: () => openLogWorld(t, { ...options, clock, random, store: store.reopen() }),
   }
   return world

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exampleAppend, expectKind, storeConformance } from '../../src/store/conformance.ts'
+import { storeConformance } from '../../src/store/conformance.ts'
+import { exampleAppend, expectKind } from '../../src/store/examples.ts'
 import { OutcomeUnknown, StoreUnavailable } from '../../src/store/store.ts'
 import { SimulatedClock } from './clock.ts'
 import { ReplicatedServer } from './replicated-server.ts'

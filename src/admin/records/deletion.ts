@@ -1,4 +1,4 @@
-// Deletes the oldest records of partitions, up to an offset that an operator names. Retention (log/retention.ts) does
+// Deletes the oldest records of partitions, up to an offset that an operator names. Retention (log/round.ts) does
 // the same by age and size. If the store has lost a partition, deleting all of its records accepts the loss, and the
 // partition begins again without records.
 

@@ -1,7 +1,7 @@
 // The local tier: where partitions rest, how much each takes, its segments, and the storage worker.
 
 import { checkPartition, findTopic, type Place } from '../../admin/reach.ts'
-import { type ShownSegment, segmentsOf } from '../../admin/segments.ts'
+import { segmentsOf } from '../../admin/segments.ts'
 import { describeStore, measureSizes, measureStreams, type Partitions, partitionsOf } from '../../admin/storage.ts'
 import { describeWorker, runRound, whyNoHolder } from '../../admin/storage-worker.ts'
 import {
@@ -13,6 +13,7 @@ import {
   storageShape,
   workerShape,
 } from '../../api/storage.ts'
+import type { ListedSegment } from '../../log/partition.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import { type Paging, pageOf, searchFor } from '../paging.ts'
 import { problem } from '../problems.ts'
@@ -87,16 +88,19 @@ export const storageRoutes = [
       if (isRefusal(found)) return reply(200, { ...place, ...NO_SEGMENTS, trouble: found.message })
       const { startOffset, endOffset, cleanedTo, uncleanable, total } = found
       const segments = found.segments.map(shownSegment)
-      return reply(200, { ...place, startOffset, endOffset, cleanedTo, uncleanable, segments, total, trouble: null })
+      const trouble = found.areReadable ? null : UNREADABLE_SEGMENTS
+      return reply(200, { ...place, startOffset, endOffset, cleanedTo, uncleanable, segments, total, trouble })
     },
   }),
 ]
+
+const UNREADABLE_SEGMENTS = 'The document of the sealed segments cannot be read, so the one segment is the whole log.'
 
 const NO_SEGMENTS = Object.freeze({
   ...{ startOffset: null, endOffset: null, cleanedTo: null, uncleanable: null, segments: [], total: 0 },
 })
 
-function shownSegment({ sealedAtMs, firstAppendMs, lastAppendMs, cleanedAtMs, ...segment }: ShownSegment) {
+function shownSegment({ sealedAtMs, firstAppendMs, lastAppendMs, cleanedAtMs, ...segment }: ListedSegment) {
   const times = {
     ...{ sealedAt: timeOf(sealedAtMs), firstAppendAt: timeOf(firstAppendMs) },
     ...{ lastAppendAt: timeOf(lastAppendMs), cleanedAt: timeOf(cleanedAtMs) },

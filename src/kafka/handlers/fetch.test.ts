@@ -24,7 +24,7 @@ import { listOffsets } from '../../protocol/messages/list-offsets.ts'
 import { metadata } from '../../protocol/messages/metadata.ts'
 import { produce } from '../../protocol/messages/produce.ts'
 import { splitBatches } from '../../protocol/records.ts'
-import { expectKind } from '../../store/conformance.ts'
+import { expectKind } from '../../store/examples.ts'
 import { type Store, streamId } from '../../store/store.ts'
 
 const topicsOf = (ids: readonly (readonly [string, number, number?])[]) =>

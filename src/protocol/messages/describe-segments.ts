@@ -26,6 +26,8 @@ export const describeSegments = api({
     cleanedTo: int64('0+'),
     /** Why the partition cannot be cleaned, and the offset of the batch that prevents it; null if it can. */
     uncleanable: nullable(struct({ offset: int64(), why: string() }, '0+', null)),
+    /** False if the leader cannot read the document of the sealed segments. */
+    areReadable: bool('0+'),
     /** The number of all segments. */
     total: int32('0+'),
     segments: array(

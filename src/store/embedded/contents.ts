@@ -11,7 +11,7 @@ import type { Tables } from './tables.ts'
 
 export type Overlay = Map<string, Uint8Array | null>
 
-/** Bytes that rewrites removed: the runs below `at` end by so many bytes before the runs above it begin. */
+/** Bytes that rewrites removed: the runs below `at` end that number of bytes before the runs above it begin. */
 export interface Gap {
   readonly at: number
   /** Negative if what a rewrite left is larger than what was there. */
@@ -38,7 +38,7 @@ export interface Stream {
   droppedBytes: number
   /** Ascending. They lie above the first batch that is readable. */
   gaps: readonly Gap[]
-  /** The offset at which the last rewrite ended, and the size in bytes of all batches before it, like `before` of runs. */
+  /** Where the last rewrite ended, and the size in bytes of all batches before it, like `before` of runs. */
   pass: { readonly to: number; readonly bytes: number }
   /** The state that readers may see: like the fields above, but only with acknowledged rounds. */
   visible: boolean

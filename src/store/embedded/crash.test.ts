@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { createFaultyDisk } from '../../../testing/sim/faulty-disk.ts'
 import { systemClock } from '../../base/clock.ts'
 import { type Random, seededRandom } from '../../base/random.ts'
-import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import type { Store } from '../store.ts'
 import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'
 

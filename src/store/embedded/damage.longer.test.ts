@@ -6,7 +6,7 @@ import { eventually } from '../../../testing/eventually.ts'
 import { newFolder, snapshot } from '../../../testing/store-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { crc32c } from '../../base/crc32c.ts'
-import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import type { Store } from '../store.ts'
 import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'
 import { decodeFileHeader, decodeRoundHeader, FIRST_ROUND, ROUND_HEADER_BYTES } from './entry.ts'
@@ -335,6 +335,41 @@ test('a damaged entry before the tail damages its own stream only', async t => {
     [0, 1, 2].map(at => exampleBatch(at, 1, 300, epochs[1]).bytes),
   )
 })
+
+for (const [what, at] of [
+  ['whose entry is damaged', [64 + 15]],
+  ['whose round is damaged', [20, 64 + 15]],
+] as const) {
+  test(`a rewrite ${what} before the tail returns no wrong batch, and other streams continue`, async t => {
+    const path = newFolder(t)
+    const { store } = await open(t, path)
+    const epochs = [await lead(store, A), await lead(store, B)] as const
+    for (const offset of [0, 1, 2, 3]) {
+      for (const [i, stream] of [A, B].entries()) await append(store, stream, epochs[i]!, offset)
+    }
+    const piece = { stream: A, epoch: epochs[0], rows: [{ key: 'r', value: Buffer.from('x') }] }
+    const first = exampleBatch(1, 1, 222, epochs[0])
+    expectKind(await store.rewrite({ ...piece, from: 0, to: 2, batches: [first] }), 'rewritten')
+    expectKind(await store.rewrite({ ...piece, from: 2, to: 4, batches: [exampleBatch(3, 1, 111)] }), 'rewritten')
+    await append(store, B, epochs[1], 4)
+    await append(store, B, epochs[1], 5)
+    await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
+    const copy = snapshot(t, path)
+    spoilRound(copy, first.bytes, at)
+    const again = await open(t, copy)
+    assert.match(again.reports.join('\n'), /journal-0000000001 at \d+ .*cannot be read|journal from journal-0000000001/)
+    const opened = expectKind(await again.store.open(A, 0, 0), 'opened')
+    assert.notEqual(opened.damage, null)
+    assert.equal((await again.store.append(exampleAppend(A, opened.epoch, opened.end))).kind, 'damaged')
+    // Each batch is the old or the new one, and those that the lost rewrite replaced are the old ones.
+    const { batches } = expectKind(await again.store.read(A, 0, { ...EVERYTHING, until: 2 }), 'read')
+    assert.deepEqual(
+      batches.map(({ bytes }) => Buffer.from(bytes)),
+      [0, 1].map(offset => exampleBatch(offset, 1, 300, epochs[0]).bytes),
+    )
+    assert.deepEqual(await offsetsOf(again.store, B), [0, 1, 2, 3, 4, 5])
+  })
+}
 
 test('a missing or truncated journal file damages the streams that need it, and no others', async t => {
   const path = newFolder(t)

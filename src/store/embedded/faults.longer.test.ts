@@ -8,7 +8,7 @@ import { createFaultyDisk, type FaultyDisk } from '../../../testing/sim/faulty-d
 import { snapshot } from '../../../testing/store-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { seededRandom } from '../../base/random.ts'
-import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import { OutcomeUnknown, type Store, StoreUnavailable } from '../store.ts'
 import { type Disk, realDisk } from './disk.ts'
 import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'

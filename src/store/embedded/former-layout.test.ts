@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { newFolder } from '../../../testing/store-folder.ts'
 import { systemClock } from '../../base/clock.ts'
-import { exampleBatch, expectKind } from '../conformance.ts'
+import { exampleBatch, expectKind } from '../examples.ts'
 import type { Store } from '../store.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../base/clock.ts'
-import { exampleBatch, expectKind } from '../conformance.ts'
+import { exampleBatch, expectKind } from '../examples.ts'
 import { openEmbeddedStore } from './embedded-store.ts'
 
 const WRITER = fileURLToPath(new URL('../../../testing/store-writer.ts', import.meta.url))
@@ -76,7 +76,7 @@ async function checkAcknowledged(t: TestContext, path: string, told: Acknowledge
 test('if only the index cannot grow, checkpoints wait and nothing acknowledged is lost', async t => {
   const path = mkdtempSync(join(tmpdir(), 'ketch-full-'))
   t.after(() => rmSync(path, { recursive: true }))
-  const modules = ['../../base/clock.ts', '../conformance.ts', './embedded-store.ts']
+  const modules = ['../../base/clock.ts', '../examples.ts', './embedded-store.ts']
   const urls = modules.map(name => String(new URL(name, import.meta.url)))
   const script = `
     const [{ systemClock }, { exampleAppend, exampleBatch }, { openEmbeddedStore }] = await Promise.all(

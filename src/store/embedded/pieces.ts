@@ -85,7 +85,7 @@ function flattened(pieces: readonly Piece[]): Range[] {
   return [...ranges]
 }
 
-/** Returns the ranges with one more over them. The pieces of a pass follow each other, so it mostly becomes the last. */
+/** Returns the ranges with one more over them. The pieces of a pass follow each other, so mostly it is the last. */
 function covered(ranges: readonly Range[], range: Range): Range[] {
   const last = ranges.at(-1)
   if (last === undefined || last.to <= range.from) return [...ranges, range]

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../../testing/property.ts'
-import { exampleBatch } from '../conformance.ts'
+import { exampleBatch } from '../examples.ts'
 import { encodeFileHeader, FIRST_ROUND, markOf, RoundWriter } from './entry.ts'
 import { recover, type SourceFile } from './recovery.ts'
 

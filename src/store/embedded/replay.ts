@@ -57,7 +57,7 @@ export function replayInto(contents: Contents, report: (message: string) => void
     }
     if (entry.type === 'remove') suspects.delete(stream)
     if (entry.type === 'rewrite' && entry.to > stream.end) {
-      // The appends that it replaces were lost. What lies below them is readable without it.
+      // The appends that it replaces were lost. The part below them is readable without it.
       const place = suspects.get(stream) ?? where ?? here
       damage(
         stream,

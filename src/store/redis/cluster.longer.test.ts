@@ -4,7 +4,7 @@ import { eventually } from '../../../testing/eventually.ts'
 import { noRedis, type RedisCluster, type RedisServer, startRedisCluster } from '../../../testing/redis.ts'
 import { openTestLinks } from '../../../testing/redis-links.ts'
 import { openTestStore } from '../../../testing/redis-store.ts'
-import { exampleAppend, expectKind } from '../conformance.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import { isStoreFailure } from '../store.ts'
 import { RedisError } from './client/redis-error.ts'
 import { slotOf } from './client/topology.ts'
@@ -128,6 +128,10 @@ async function partitionMoves(t: TestContext, cluster: RedisCluster) {
     assert.equal((await store.load(beat.kind, beat.name))?.version, version)
     ;({ version } = expectKind(await store.commit({ ...beat, expect: version }), 'committed'))
   }
+  const rewrite = async (from: number) => {
+    const batches = [exampleBatch(1, 1, 80, epoch)]
+    expectKind(await store.rewrite({ stream: id, epoch, from, to: 2, batches, rows: [] }), 'rewritten')
+  }
   await append()
   const moving = { name: 'StoreUnavailable', message: /its slot of the Redis Cluster is on its way.*(TRYAGAIN|ASK)/ }
   await cluster.move(
@@ -144,6 +148,8 @@ async function partitionMoves(t: TestContext, cluster: RedisCluster) {
       begun: append,
       async arrived() {
         await append()
+        // A first pass makes keys, which a server takes only once it has the slot.
+        await assert.rejects(rewrite(0), moving)
         ;({ epoch } = expectKind(await store.open(id, epoch, 0), 'opened'))
         await append()
         expectKind(await store.confirm(id, epoch), 'confirmed')
@@ -166,6 +172,26 @@ async function partitionMoves(t: TestContext, cluster: RedisCluster) {
     }
   })
   assert.equal(await to.ask('EXISTS', keys.stream(id).meta), 1)
+  await rewrite(1)
+  await cluster.move(slotOf(keys.stream(id).meta), to, from, async () => {}, {
+    async arrived() {
+      ;({ epoch } = expectKind(await store.open(id, epoch, 0), 'opened'))
+      await rewrite(1)
+      await append()
+      expectKind(await store.trim(id, epoch, 2, []), 'trimmed')
+      assert.equal((await store.usage([id]))[0]!.isEmptied, false)
+    },
+  })
+  await eventually('the partition is removed from the slot that came back', () =>
+    store.remove([id]).then(
+      () => true,
+      error => {
+        if (isStoreFailure(error)) return false
+        throw error
+      },
+    ),
+  )
+  assert.deepEqual(await from.ask('CLUSTER', 'GETKEYSINSLOT', slotOf(keys.stream(id).meta), 10), [])
   await cluster.move(slotOf(keys.document(beat.kind, beat.name).document), from, to, async () => {}, {
     begun: commit,
     arrived: commit,

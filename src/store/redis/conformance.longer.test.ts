@@ -12,7 +12,8 @@ import { startProxy } from '../../../testing/proxy.ts'
 import { noRedis, type RedisServer, startRedis, startRedisCluster, startReplicated } from '../../../testing/redis.ts'
 import { openSharedLinks, openTestStore } from '../../../testing/redis-store.ts'
 import type { Values } from '../../settings/settings.ts'
-import { type StoreUnderTest, storeConformance } from '../conformance.ts'
+import { storeConformance } from '../conformance.ts'
+import type { StoreUnderTest } from '../examples.ts'
 import { isStoreFailure, OutcomeUnknown } from '../store.ts'
 
 /** Returns the user that docs/reference/redis-keys.md recommends, as a line of an ACL file. */

@@ -17,6 +17,26 @@
 --
 -- An entry above the last sealed one does not count: no reader sees it, and the next `open` deletes it.
 --
+-- A rewrite replaces a part of the log. XADD cannot insert below the newest entry, so the new entries go, in offset
+-- order, to a second stream of the partition:
+--
+--   FCALL begin                          only if a pass begins: empties the older of the two streams
+--   MULTI
+--   FCALL arm
+--   XADD cleaned<0|1> NOMKSTREAM <id> .. one for each batch, id = <epoch of the rewrite>-<base offset + 1>
+--   FCALL rewrite                        decides: the field `cleaned` is what moves the log to the new entries
+--   EXEC
+--   FCALL shear                          deletes the old entries; `open` does it too if it did not happen
+--
+-- A pass begins at the log start again, while the entries of the pass before are still in use. So two streams take
+-- turns: pass number g writes to cleaned<g modulo 2>. The log is
+--
+--   [start, B) in cleaned<g mod 2>     [B, F) in cleaned<(g - 1) mod 2>     [F, end) in batches
+--
+-- B is where the last rewrite ended, F where the pass before g ended. A new pass begins only if B has reached F.
+-- A call gets the keys of cleaned0 and cleaned1 only if the stream was rewritten: while a slot migrates, a cluster
+-- refuses a command that names a key that exists and a key that does not. If `open` lacks them, it asks for them.
+--
 -- Fields of meta:
 -- - epoch: the current leader epoch.
 -- - epochs: "<epoch>:<start>:<id of the newest entry before it> ...", ascending.
@@ -34,6 +54,7 @@
 -- - leader: the process that led last. It may not have received the answer of its `open`.
 -- - settled: the epoch of a leader that ended in order and told clients no further offsets.
 -- - trim: "<start> <keep> <position> <offset>", see `intend`: what an unfinished trim deletes.
+-- - cleaned: absent if the stream was never rewritten, else see `unpackCleaned`. A leader compares the whole text.
 --
 -- sealed is "<end> <visible> <length> <last>": the next offset, the high watermark, the number of entries that must
 -- exist, and the id of the newest entry. It is one field because the leader remembers its text and `seal` compares
@@ -70,6 +91,16 @@ local function unpackEpochs(epochs)
     list[#list + 1] = {epoch, tonumber(from), before}
   end
   return list
+end
+
+-- Returns the lowest id that an entry at this offset or above it can have.
+local function idAt(epochs, offset)
+  local list = unpackEpochs(epochs)
+  local owner = list[1]
+  for _, each in ipairs(list) do
+    if each[2] <= offset then owner = each end
+  end
+  return owner[1] .. '-' .. whole(offset + 1)
 end
 
 -- Returns the epochs that own live offsets, and the newest epoch.
@@ -119,6 +150,83 @@ local function unpackSealed(sealed)
   return tonumber(ending), tonumber(visible), tonumber(length), last
 end
 
+-- The field `cleaned` is "<generation> <sheared> <current> <former>". <sheared> is 0 until the entries below B are
+-- deleted from the older streams. <current> and <former> are the two streams of rewritten entries, each as
+-- "<to> <left> <right> <length> <last> <leads>":
+-- - to: B, or F.
+-- - left, right: the position (entry.ts) that the next entry of this stream would have, and the position of the first
+--   entry behind `to`. They differ by the bytes that the rewrites have removed.
+-- - length: the number of entries that must exist. last: the id of the newest.
+-- - leads: like `epochs`, separated by commas: which leader has written from which offset on. It begins with an epoch 0
+--   that has no entry, so that there is a void before the first leader too.
+-- If B has reached F, <former> is only a copy of the place, and its stream has no entry that counts.
+local function unpackCleaned(text)
+  if not text then return nil end
+  local words = {}
+  for word in string.gmatch(text, '%S+') do words[#words + 1] = word end
+  if #words ~= 14 then error({err = 'ERR the field cleaned is not in a form that this version reads'}) end
+  local function part(at)
+    return {to = tonumber(words[at]), left = tonumber(words[at + 1]), right = tonumber(words[at + 2]),
+      length = tonumber(words[at + 3]), last = words[at + 4], leads = words[at + 5]}
+  end
+  return {generation = tonumber(words[1]), isSheared = words[2] == '1', current = part(3), former = part(9)}
+end
+
+local function packCleaned(cleaned)
+  local words = {whole(cleaned.generation), cleaned.isSheared and '1' or '0'}
+  for _, part in ipairs({cleaned.current, cleaned.former}) do
+    for _, number in ipairs({part.to, part.left, part.right, part.length}) do words[#words + 1] = whole(number) end
+    words[#words + 1] = part.last
+    words[#words + 1] = part.leads
+  end
+  return table.concat(words, ' ')
+end
+
+-- Returns the field and its text for HSET; nothing if the stream was never rewritten.
+local function withCleaned(cleaned)
+  return cleaned and {'cleaned', packCleaned(cleaned)} or {}
+end
+
+-- Returns the keys of the current and of the former stream of rewritten entries, from the keys of all calls on a
+-- stream that was rewritten: batches meta rows cleaned0 cleaned1.
+local function cleanedKeys(keys, cleaned)
+  local place = cleaned.generation % 2
+  return keys[4 + place], keys[5 - place]
+end
+
+-- Notes that the log starts at this offset, where the first live entry has this position: nothing below it counts.
+local function raiseCleaned(cleaned, start, position)
+  local current, former = cleaned.current, cleaned.former
+  if current.to > start then return end
+  current.to, current.left, current.right, current.length = start, position, position, 0
+  if former.to > start then return end
+  former.to, former.left, former.right, former.length = start, position, position, 0
+end
+
+-- Deletes the entries of the older streams that rewrites have replaced. Returns the number of entries that must exist
+-- in batches. Returns the error too if the broker's Redis user may not delete entries.
+local function shear(keys, cleaned, epochs, length, last)
+  local current, former = cleaned.current, cleaned.former
+  local _, formerKey = cleanedKeys(keys, cleaned)
+  local keep, dropped
+  if current.to < former.to then
+    keep = idAt(former.leads, current.to)
+    dropped = redis.pcall('XTRIM', formerKey, 'MINID', '=', keep)
+    if type(dropped) == 'table' then return length, dropped.err end
+    former.length = above(keep, former.last) and 0 or former.length - dropped
+  else
+    dropped = redis.pcall('XTRIM', formerKey, 'MAXLEN', '=', '0')
+    if type(dropped) == 'table' then return length, dropped.err end
+    keep = idAt(epochs, current.to)
+    dropped = redis.pcall('XTRIM', keys[1], 'MINID', '=', keep)
+    if type(dropped) == 'table' then return length, dropped.err end
+    -- If all entries are deleted, those that were lost before are no longer missing.
+    length = above(keep, last) and 0 or length - dropped
+  end
+  cleaned.isSheared = true
+  return length
+end
+
 local function endOf(sealed) return whole((unpackSealed(sealed))) end
 
 local function packSealed(ending, visible, length, last)
@@ -134,18 +242,32 @@ local function cutSizes(sizes, position, offset, ending)
   return total .. ' ' .. position .. ' ' .. largest .. ' ' .. largestAt .. ' ' .. after
 end
 
--- Deletes the entries that `intend` noted. Returns the log start, the number of entries that must exist, and the
--- sizes. Returns the error too if the broker's Redis user may not delete entries.
-local function finishTrim(batches, noted, start, sealed, sizes)
+-- Deletes the entries that `intend` noted, and updates `cleaned`. Returns the log start, the number of entries that
+-- must exist in batches, and the sizes. Returns the error too if the broker's Redis user may not delete entries.
+local function finishTrim(keys, noted, start, sealed, sizes, cleaned)
   local ending, _, length, last = unpackSealed(sealed)
   local asked, keep, position, offset = string.match(noted or '', '^(%d+) (%d+%-%d+) (%d+) (%d+)$')
   if not asked or tonumber(asked) <= start then return start, length, sizes end
-  local dropped = redis.pcall('XTRIM', batches, 'MINID', '=', keep)
+  asked = tonumber(asked)
+  -- The streams whose entries all lie below the new start, and the one that contains it.
+  local emptied, key, part = {}, keys[1], nil
+  if cleaned then
+    local currentKey, formerKey = cleanedKeys(keys, cleaned)
+    if asked < cleaned.current.to then key, part = currentKey, cleaned.current
+    elseif asked < cleaned.former.to then emptied, key, part = {currentKey}, formerKey, cleaned.former
+    else emptied = {currentKey, formerKey} end
+  end
+  for _, each in ipairs(emptied) do
+    local refused = redis.pcall('XTRIM', each, 'MAXLEN', '=', '0')
+    if type(refused) == 'table' then return start, length, sizes, refused.err end
+  end
+  local dropped = redis.pcall('XTRIM', key, 'MINID', '=', keep)
   if type(dropped) == 'table' then return start, length, sizes, dropped.err end
-  length = length - dropped
-  -- All entries are deleted. If some of them were lost before, they are no longer missing.
-  if above(keep, last) then length = 0 end
-  return tonumber(asked), length, cutSizes(sizes, position, offset, ending)
+  -- If all entries are deleted, those that were lost before are no longer missing.
+  if part then part.length = above(keep, part.last) and 0 or part.length - dropped
+  else length = above(keep, last) and 0 or length - dropped end
+  if cleaned then raiseCleaned(cleaned, asked, tonumber(position)) end
+  return asked, length, cutSizes(sizes, position, offset, ending)
 end
 
 local function makeEmpty(batches)
@@ -202,12 +324,15 @@ register('create', {}, function(keys)
   return {'created'}
 end)
 
--- Deletes the entries that a torn transaction left in the voids. `open` requests it once in each incarnation.
--- keys: batches meta
--- args: the index of the epoch to begin with, the most entries to delete
+-- Deletes the entries that a torn transaction left in the voids. `open` requests it once in each incarnation, for the
+-- streams of rewritten entries first.
+-- keys: the stream, meta
+-- args: the index of the epoch to begin with, the most entries to delete, which stream it is: batches, current, former
 -- returns the index to continue with (0: done), and the number of deleted entries
 register('sweep', {'allow-oom'}, function(keys, args)
-  local list, most, swept = unpackEpochs(redis.call('HGET', keys[2], 'epochs') or ''), tonumber(args[2]), 0
+  local m, most, swept = redis.call('HMGET', keys[2], 'epochs', 'cleaned'), tonumber(args[2]), 0
+  local cleaned = args[3] ~= 'batches' and unpackCleaned(m[2])
+  local list = unpackEpochs(cleaned and cleaned[args[3]].leads or m[1] or '')
   local first = math.max(2, tonumber(args[1]))
   for i = first, #list do
     if i >= first + 16 * most then return {whole(i), whole(swept)} end
@@ -217,7 +342,7 @@ register('sweep', {'allow-oom'}, function(keys, args)
     -- More entries may lie before this epoch.
     if swept >= most then return {whole(i), whole(swept)} end
   end
-  if #list > 0 then redis.call('HSET', keys[2], 'swept', incarnation()) end
+  if args[3] == 'batches' and #list > 0 then redis.call('HSET', keys[2], 'swept', incarnation()) end
   return {'0', whole(swept)}
 end)
 
@@ -235,20 +360,34 @@ local LEAP = 100000000
 -- later one that the store has lost. Then no other process knows more.
 local function ledLast(leader, epoch, caller, itsEpoch) return leader == caller or tonumber(itsEpoch) >= epoch end
 
+-- Finishes a rewrite that was torn between its rows and the field `cleaned`, if all its entries exist. Returns the
+-- state and the sizes after it.
+local function finishRewrite(keys, cleaned, text, sizes)
+  local noted = redis.call('HGET', keys[3], '.') or ''
+  local before, after, itsSizes = string.match(noted, '^([^\n]*)\n([^\n]*)\n([^\n]*)\nrewrite$')
+  if before ~= text then return cleaned, sizes end
+  local finished = unpackCleaned(after)
+  local key = cleanedKeys(keys, finished)
+  if redis.call('XLEN', key) ~= finished.current.length then return cleaned, sizes end
+  return finished, itsSizes
+end
+
 -- Takes the lead, or settles an unknown outcome. It raises the epoch and repairs damage.
--- keys: batches meta rows
+-- keys: batches meta rows, and cleaned0 cleaned1 if the stream was rewritten
 -- args: the epoch that the caller knows (0: none), floor, '1' if all entries are visible at once, the caller's
 -- process, the last epoch that the caller led with (0: none), '1' if the caller waits for a broker that vouches, '1'
 -- if Redis syncs its file before it replies
 -- It must work on a full Redis: repairs free memory, and a lead must not depend on free memory.
 register('open', {'allow-oom'}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'epochs', 'start', 'sealed', 'attempt', 'replid', 'sizes', 'floor', 'swept',
-    'vouched', 'settled', 'leader', 'empty', 'trim')
+    'vouched', 'settled', 'leader', 'empty', 'trim', 'cleaned')
   if not m[1] then return {'gone'} end
   local epoch, known = tonumber(m[1]), tonumber(args[1])
   if known > 0 and epoch > known then return {'fenced', m[1]} end
+  local cleaned = unpackCleaned(m[15])
+  if cleaned and not keys[5] then return {'cleaned'} end
   local replid = incarnation()
-  if m[9] ~= replid and #unpackEpochs(m[2]) > 1 then return {'unswept'} end
+  if m[9] ~= replid and (cleaned or #unpackEpochs(m[2]) > 1) then return {'unswept', m[15] or ''} end
   -- The store may have lost the last appends and even a later lead. The end is certain only if the caller led last,
   -- if the last leader has vouched since, or if it ended in order.
   local renewed, leap = m[6] and m[6] ~= replid, 0
@@ -271,15 +410,46 @@ register('open', {'allow-oom'}, function(keys, args)
       formerEnd, visible, expected, last, attempt, sizes = itsEnd, itsVisible, itsLength, itsLast, itsAttempt, itsSizes
     end
   end
-  local swept = sweep(keys[1], '(' .. last, '+', math.huge)
-  local start = tonumber(m[3])
+  local swept, start = sweep(keys[1], '(' .. last, '+', math.huge), tonumber(m[3])
+  local currentKey, formerKey
+  if cleaned then
+    cleaned, sizes = finishRewrite(keys, cleaned, m[15], sizes)
+    currentKey, formerKey = cleanedKeys(keys, cleaned)
+    swept = swept + sweep(currentKey, '(' .. cleaned.current.last, '+', math.huge)
+    if cleaned.current.to < cleaned.former.to then
+      swept = swept + sweep(formerKey, '(' .. cleaned.former.last, '+', math.huge)
+    elseif redis.call('XLEN', formerKey) > 0 then
+      cleaned.isSheared = false
+    end
+    -- Only the first part of a torn `begin` that a later start of Redis has run can leave it below the start.
+    raiseCleaned(cleaned, start, tonumber(string.match(sizes, '^%d+ (%d+)') or 0))
+  end
   local former = packSealed(formerEnd, visible, expected, last)
-  local trimmed, left, cut, refused = finishTrim(keys[1], m[14], start, former, sizes)
-  local length = redis.call('XLEN', keys[1])
-  -- A torn trim may have deleted its entries without updating the length.
-  if trimmed > start and length > 0 then left = math.min(left, length) end
+  local trimmed, left, cut, refused = finishTrim(keys, m[14], start, former, sizes, cleaned)
+  local isCut = trimmed > start
   start, expected, sizes = trimmed, left, cut
+  if cleaned and not cleaned.isSheared then
+    expected = shear(keys, cleaned, m[2], expected, last)
+    isCut = true
+  end
+  -- A torn trim or shear may have deleted its entries without updating the length.
+  local length = redis.call('XLEN', keys[1])
+  if isCut and length > 0 then expected = math.min(expected, length) end
   if redis.call('EXISTS', keys[1]) == 0 then makeEmpty(keys[1]) end
+  -- For each stream of rewritten entries: how many are missing, and how many there are.
+  local lengths = {}
+  if cleaned then
+    for _, each in ipairs({{currentKey, cleaned.current}, {formerKey, cleaned.former}}) do
+      local key, part = each[1], each[2]
+      local there = redis.call('XLEN', key)
+      if part == cleaned.former and cleaned.current.to >= part.to then there = part.length end
+      if isCut and there > 0 then part.length = math.min(part.length, there) end
+      append(lengths, whole(part.length - there), whole(there))
+      if there > 0 and there <= part.length then part.length = there end
+      -- A key that is missing with its entries stays away, so that every reader sees the damage.
+      if part.length == 0 and redis.call('EXISTS', key) == 0 then makeEmpty(key) end
+    end
+  end
 
   local ending = math.max(formerEnd, tonumber(args[2]), tonumber(m[8] or 0))
   if renewed then
@@ -295,12 +465,14 @@ register('open', {'allow-oom'}, function(keys, args)
   -- finds the damage too.
   local isCounted = length > 0 and length <= expected
   local sealed = packSealed(ending, visible, isCounted and length or expected, last)
+  local rewrites = withCleaned(cleaned)
   redis.call('HSET', keys[2], 'epoch', whole(epoch), 'epochs', epochs, 'start', whole(start), 'trim', refused and m[14] or '', 'sealed', sealed,
-    'replid', replid, 'swept', replid, 'attempt', attempt, 'sizes', sizes, 'empty', emptyFrom .. ' ' .. whole(ending), 'leader', args[4])
+    'replid', replid, 'swept', replid, 'attempt', attempt, 'sizes', sizes, 'empty', emptyFrom .. ' ' .. whole(ending), 'leader', args[4],
+    unpack(rewrites))
   redis.call('HDEL', keys[2], 'floor', 'vouched')
   setLastId(keys[1], whole(epoch) .. '-0')
   return {'opened', whole(epoch), whole(start), epochs, sealed, attempt, sizes, replid, m[6] or '', whole(formerEnd), whole(swept),
-    whole(expected - length), whole(length), whole(leap), emptyFrom}
+    whole(expected - length), whole(length), whole(leap), emptyFrom, rewrites[2] or '', unpack(lengths)}
 end)
 
 -- The stream of the append in progress, and the number of its entries before the append. `arm` sets them and `seal`
@@ -384,53 +556,143 @@ register('intend', {'allow-oom'}, function(keys, args)
 end)
 
 -- The second call of a trim. Retention must work on a full Redis.
--- keys: batches meta rows
+-- keys: batches meta rows, and cleaned0 cleaned1 if the stream was rewritten
 -- args: epoch, the noted log start (a note with another log start does not change), the high watermark that the
 -- leader knows, rows
 -- returns the state that is stored afterwards and the sizes before; or the reason why the entries could not be
 -- deleted, and then the note is removed
 register('trim', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs', 'sizes', 'trim')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'start', 'sealed', 'epochs', 'sizes', 'trim', 'cleaned')
   if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
+  local cleaned = unpackCleaned(m[7])
   local ending, visible, _, last = unpackSealed(m[3])
   visible = math.max(visible, tonumber(args[3]))
   local noted = m[6] or ''
   local isNoted = string.match(noted, '^%d+') == args[2]
-  local start, length, sizes, refused = finishTrim(keys[1], isNoted and noted or '', tonumber(m[2]), m[3], m[5])
+  local start, length, sizes, refused = finishTrim(keys, isNoted and noted or '', tonumber(m[2]), m[3], m[5], cleaned)
   if refused then
     redis.call('HSET', keys[2], 'trim', '')
     return {'refused', refused}
   end
   if redis.call('EXISTS', keys[1]) == 0 and start > tonumber(m[2]) then makeEmpty(keys[1]) end
   local epochs, sealed = living(m[4], start), packSealed(ending, visible, length, last)
-  redis.call('HSET', keys[2], 'start', whole(start), 'trim', isNoted and '' or noted, 'sealed', sealed, 'epochs', epochs, 'sizes', sizes)
+  local rewrites = withCleaned(cleaned)
+  redis.call('HSET', keys[2], 'start', whole(start), 'trim', isNoted and '' or noted, 'sealed', sealed, 'epochs', epochs, 'sizes', sizes,
+    unpack(rewrites))
   applyFields(keys[3], args, 4)
-  return {'trimmed', whole(start), epochs, sealed, sizes, m[5]}
+  return {'trimmed', whole(start), epochs, sealed, sizes, m[5], rewrites[2] or '', m[7] or ''}
+end)
+
+-- Begins a pass of rewrites: the older stream of rewritten entries becomes the current one, and is emptied.
+-- keys: batches meta rows cleaned0 cleaned1
+-- args: epoch, `cleaned` as the leader knows it ('' if absent), `cleaned` of the new pass
+-- The field is written first. If the rest is torn off, the next `open` deletes the old entries, which are above the
+-- newest one that the field names.
+register('begin', {}, function(keys, args)
+  local m = redis.call('HMGET', keys[2], 'epoch', 'cleaned')
+  if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
+  if (m[2] or '') ~= args[2] then return {'changed'} end
+  local current, former = cleanedKeys(keys, unpackCleaned(args[3]))
+  redis.call('HSET', keys[2], 'cleaned', args[3])
+  redis.call('DEL', current)
+  makeEmpty(current)
+  if redis.call('EXISTS', former) == 0 then makeEmpty(former) end
+  return {'begun'}
+end)
+
+-- The last command of a rewrite, like `seal` of an append. Its rows are written before `cleaned`, with a note by which
+-- `open` finishes a rewrite that was torn between them.
+-- keys: the current stream of rewritten entries, meta, rows
+-- args: epoch, `cleaned` as the leader knows it, `cleaned` and sizes after this rewrite, number of ids, the ids, rows
+register('rewrite', {}, function(keys, args)
+  local m = redis.call('HMGET', keys[2], 'epoch', 'cleaned')
+  local before = armed == keys[1] and armedLength or -1
+  armed = nil
+  local current = unpackCleaned(args[2]).current
+  local no
+  if not m[1] then no = {'gone'}
+  elseif m[1] ~= args[1] then no = {'fenced', m[1]}
+  elseif m[2] ~= args[2] then no = {'changed'}
+  elseif before ~= current.length then
+    local isShort = before >= 0 and before < current.length
+    no = isShort and {'short', whole(before)} or {'torn', 'it had ' .. whole(before) .. ' entries where ' .. whole(current.length) .. ' were expected'}
+  else
+    local there = redis.call('XLEN', keys[1])
+    if there ~= before + args[5] then no = {'torn', 'it took ' .. whole(there - before) .. ' of ' .. args[5] .. ' entries'} end
+  end
+  if no then
+    for id in string.gmatch(args[6], '%S+') do
+      if above(id, current.last) then redis.call('XDEL', keys[1], id) end
+    end
+    if m[1] == args[1] then setLastId(keys[1], current.last) end
+    return no
+  end
+  if args[7] then
+    local set, dropped = unpackFields(args, 7)
+    append(set, '.', table.concat({args[2], args[3], args[4], 'rewrite'}, '\n'))
+    callWith('HSET', keys[3], set)
+    redis.call('HSET', keys[2], 'cleaned', args[3], 'sizes', args[4])
+    callWith('HDEL', keys[3], dropped)
+  else
+    redis.call('HSET', keys[2], 'cleaned', args[3], 'sizes', args[4])
+  end
+  return {'rewritten'}
+end)
+
+-- Deletes the entries that the rewrite before it has replaced. It is not part of the rewrite: a torn transaction could
+-- then delete them at a second start of Redis, although `open` has found in between that the rewrite did not happen.
+-- keys: batches meta rows cleaned0 cleaned1
+-- args: epoch
+-- returns the state that is stored afterwards, and the reason why the entries could not be deleted, or ''
+register('shear', {'allow-oom'}, function(keys, args)
+  local m = redis.call('HMGET', keys[2], 'epoch', 'cleaned', 'sealed', 'epochs')
+  if not m[1] then return {'gone'} elseif m[1] ~= args[1] then return {'fenced', m[1]} end
+  local cleaned = unpackCleaned(m[2])
+  if not cleaned or cleaned.isSheared then return {'sheared', m[2] or '', m[3], ''} end
+  local ending, visible, expected, last = unpackSealed(m[3])
+  local length, refused = shear(keys, cleaned, m[4], expected, last)
+  local sealed = packSealed(ending, visible, length, last)
+  local after = packCleaned(cleaned)
+  redis.call('HSET', keys[2], 'cleaned', after, 'sealed', sealed)
+  return {'sheared', after, sealed, refused or ''}
 end)
 
 -- Recreates the stream and gives up the lost records. It adds no data, so it works on a full Redis. If meta is gone,
--- the newest entry tells where the log ended.
--- keys: batches meta rows
+-- the newest entries tell where the log ended.
+-- keys: batches meta rows cleaned0 cleaned1
 -- args: the lowest epoch and the lowest end that the stream may have
 register('remake', {'allow-oom'}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'sealed', 'floor')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'sealed', 'floor', 'cleaned')
   local epoch, ending = tonumber(args[1]), tonumber(args[2])
-  local length = redis.call('XLEN', keys[1])
   if m[1] then
     local sealedEnd, _, expected = unpackSealed(m[2])
-    if length > 0 or expected == 0 then return {'kept'} end
+    local parts, cleaned = {{keys[1], expected}}, unpackCleaned(m[4])
+    if cleaned then
+      local currentKey, formerKey = cleanedKeys(keys, cleaned)
+      append(parts, {currentKey, cleaned.current.length})
+      if cleaned.current.to < cleaned.former.to then append(parts, {formerKey, cleaned.former.length}) end
+    end
+    local isEmptied = false
+    for _, part in ipairs(parts) do
+      if part[2] > 0 and redis.call('XLEN', part[1]) == 0 then isEmptied = true end
+    end
+    if not isEmptied then return {'kept'} end
     epoch = math.max(epoch, tonumber(m[1]))
     ending = math.max(ending, sealedEnd, tonumber(m[3] or 0))
-  elseif length > 0 then
-    local newest = redis.call('XREVRANGE', keys[1], '+', '-', 'COUNT', 1)[1]
-    local high, low = pair(newest[1])
-    epoch = math.max(epoch, high)
-    if #newest[2][2] >= 12 then -- the span, as entry.ts draws it
-      local a, b, c, d = string.byte(newest[2][2], 9, 12)
-      ending = math.max(ending, low - 1 + ((a * 256 + b) * 256 + c) * 256 + d)
+  else
+    for _, key in ipairs({keys[1], keys[4], keys[5]}) do
+      local newest = redis.call('XREVRANGE', key, '+', '-', 'COUNT', 1)[1]
+      if newest then
+        local high, low = pair(newest[1])
+        epoch = math.max(epoch, high)
+        if #newest[2][2] >= 12 then -- the span, as entry.ts draws it
+          local a, b, c, d = string.byte(newest[2][2], 9, 12)
+          ending = math.max(ending, low - 1 + ((a * 256 + b) * 256 + c) * 256 + d)
+        end
+      end
     end
   end
-  redis.call('DEL', keys[1], keys[2], keys[3])
+  redis.call('DEL', unpack(keys))
   makeEmpty(keys[1])
   keepRows(keys[3])
   -- Later epochs that this server does not know may have been in use.
@@ -601,3 +863,11 @@ register('place', {}, place)
 
 -- The same as `place`, for removals, which add no data.
 register('displace', {'allow-oom'}, place)
+
+-- Raises the format of the store if it is still the one before. It works on a full Redis.
+-- keys: format
+-- args: the format before, the new one
+register('raiseformat', {'allow-oom'}, function(keys, args)
+  if redis.call('GET', keys[1]) == args[1] then redis.call('SET', keys[1], args[2]) end
+  return {redis.call('GET', keys[1])}
+end)

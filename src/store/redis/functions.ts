@@ -7,8 +7,8 @@ import type { Argument, RedisLinks, Reply } from './client/links.ts'
 import { RedisError } from './client/redis-error.ts'
 
 const NAMES = [
-  ...(['create', 'sweep', 'open', 'arm', 'seal', 'intend', 'trim', 'remake', 'confirm', 'raise'] as const),
-  ...(['settle', 'touch', 'commit', 'recommit', 'place', 'displace'] as const),
+  ...(['create', 'sweep', 'open', 'arm', 'seal', 'intend', 'trim', 'begin', 'rewrite', 'shear', 'remake'] as const),
+  ...(['confirm', 'raise', 'settle', 'touch', 'commit', 'recommit', 'place', 'displace', 'raiseformat'] as const),
 ] as const
 export type FunctionName = (typeof NAMES)[number]
 

@@ -10,6 +10,8 @@ export interface StreamKeys {
   readonly batches: string
   readonly meta: string
   readonly rows: string
+  /** Two streams of rewritten entries. They exist only if the stream was rewritten. */
+  readonly cleaned: readonly [string, string]
 }
 
 export interface DocumentKeys {
@@ -50,7 +52,10 @@ export interface Keys {
  * has few documents, all in one slot: brokers list them all the time to see which brokers live, and that takes one
  * command. The numbers are fixed: with another number the stored documents would not be found.
  */
-const BUCKETS: ReadonlyMap<string, number> = new Map([['group', 64]])
+const BUCKETS: ReadonlyMap<string, number> = new Map([
+  ['group', 64],
+  ['segments', 64],
+])
 
 export function keysOf(namespace: string): Keys {
   const bucketKeys = (kind: string, bucket: number) => {
@@ -62,7 +67,12 @@ export function keysOf(namespace: string): Keys {
     streams: `${namespace}:streams`,
     stream(stream) {
       const prefix = `${namespace}:stream:{${stream}}`
-      return { batches: `${prefix}:batches`, meta: `${prefix}:meta`, rows: `${prefix}:rows` }
+      return {
+        batches: `${prefix}:batches`,
+        meta: `${prefix}:meta`,
+        rows: `${prefix}:rows`,
+        cleaned: [`${prefix}:cleaned0`, `${prefix}:cleaned1`],
+      }
     },
     document(kind, name) {
       const digest = createHash('sha256').update(name).digest()

@@ -1,9 +1,10 @@
 // Encodes and decodes the meta hash of a stream, which functions.lua writes.
 
 import { type EpochStart, type Opened, StoreUnavailable } from '../store.ts'
+import { type Cleaned, decodeCleaned } from './cleaned.ts'
 import type { Reply } from './client/links.ts'
 import { decodeSizes, type Sizes } from './sizes.ts'
-import { decodeVoids, type Void } from './voids.ts'
+import { decodeEpochs, decodeVoids, type Void } from './voids.ts'
 
 /** The state of a stream in its last answer. */
 export interface Known {
@@ -14,7 +15,10 @@ export interface Known {
   readonly end: number
   readonly highWatermark: number
   readonly sizes: Sizes
+  /** The number of entries that must exist in batches. */
   readonly length: number
+  /** Null if the stream was never rewritten. */
+  readonly cleaned: Cleaned | null
   /** The stored text of the field `sealed`: an append counts only if the field is still the same. */
   readonly sealed: string
   readonly damage: Opened['damage']
@@ -29,7 +33,7 @@ export interface Sealed {
 }
 
 /** The fields that decodeMeta expects, in order. */
-export const META = ['epoch', 'epochs', 'start', 'sealed', 'sizes'] as const
+export const META = ['epoch', 'epochs', 'start', 'sealed', 'sizes', 'cleaned'] as const
 
 /** Returns the text of the field. `last` is the id of the newest entry. */
 export function encodeSealed({ end, visible, length }: Sealed, last: string): string {
@@ -44,16 +48,11 @@ export function decodeSealed(text: string): Sealed {
   return { end: Number(found[1]), visible: Number(found[2]), length: Number(found[3]) }
 }
 
-export function decodeEpochs(text: string): readonly EpochStart[] {
-  return [...text.matchAll(/(\d+):(\d+)/g)].map(([, epoch, start]) => ({
-    epoch: Number(epoch),
-    startOffset: Number(start),
-  }))
-}
-
 /** Returns null if the stream does not exist. */
 export function decodeMeta(reply: Reply): Known | null {
-  const [epoch, epochs, start, packed, sizes] = (reply as readonly (Buffer | null)[]).map(field => field?.toString())
+  const [epoch, epochs, start, packed, sizes, cleaned] = (reply as readonly (Buffer | null)[]).map(field =>
+    field?.toString(),
+  )
   if (epoch === undefined) return null
   const sealed = String(packed)
   const { end, visible, length } = decodeSealed(sealed)
@@ -66,6 +65,7 @@ export function decodeMeta(reply: Reply): Known | null {
     highWatermark: visible,
     sizes: decodeSizes(String(sizes)),
     length,
+    cleaned: decodeCleaned(cleaned),
     sealed,
     damage: null,
   }

@@ -18,7 +18,7 @@ import { type ControlLink, followAsk, type Link, type RedisLinks } from './clien
 import { RedisError } from './client/redis-error.ts'
 import { objectionToCluster } from './client/topology.ts'
 import { createDocuments } from './documents.ts'
-import { loadFunctions } from './functions.ts'
+import { fcall, loadFunctions, withFunctions } from './functions.ts'
 import { keysOf } from './keys.ts'
 import { refuse } from './refusals.ts'
 import { createRounds } from './rounds.ts'
@@ -48,7 +48,10 @@ export interface RedisStoreOptions {
 }
 
 /** The version of the format that docs/reference/redis-keys.md describes. */
-const FORMAT = '2'
+const FORMAT = '3'
+
+/** The format before, which has no rewrites. A store of this format becomes one of FORMAT when it is opened. */
+const FORMER_FORMAT = '2'
 
 /** The milliseconds between two checks if streams have moved to another primary. */
 const LOOK_MS = 2_000
@@ -145,6 +148,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     append: append => call(() => streams.append(append)),
     read: (id, from, limits) => call(() => streams.read(id, from, limits)),
     trim: (id, epoch, before, rows) => call(() => streams.trim(id, epoch, before, rows)),
+    rewrite: rewrite => call(() => streams.rewrite(rewrite)),
     remake: (id, epoch, end) => call(() => streams.remake(id, epoch, end)),
     load: (kind, name) => call(() => documents.load(kind, name)),
     version: (kind, name) => call(() => documents.version(kind, name)),
@@ -187,15 +191,24 @@ class News {
   }
 }
 
-/** Writes the format if the key is missing: before anything else if the store was emptied while brokers run. */
+/**
+ * Writes the format if the key is missing, before anything else if the store was emptied while brokers run. Raises the
+ * format before.
+ */
 async function keepFormat(links: RedisLinks, key: string): Promise<void> {
   // A full Redis refuses even a SET that would change nothing.
   const found = await followAsk(links, key, links.write(key), link => link.send(['GET', key])).catch(error =>
     refuse(error, `reading ${key}`),
   )
-  if (found !== null) return
-  const sets = ['SET', key, FORMAT, 'NX']
-  await followAsk(links, key, links.write(key), link => link.send(sets)).catch(error => refuse(error, `writing ${key}`))
+  const change =
+    found === null
+      ? ['SET', key, FORMAT, 'NX']
+      : String(found) === FORMER_FORMAT
+        ? fcall('raiseformat', [key], [FORMER_FORMAT, FORMAT])
+        : null
+  if (change === null) return
+  const write = () => followAsk(links, key, links.write(key), link => link.send(change))
+  await withFunctions(links, write).catch(error => refuse(error, `writing ${key}`))
 }
 
 async function checkFormat(links: RedisLinks, key: string): Promise<void> {
@@ -204,7 +217,7 @@ async function checkFormat(links: RedisLinks, key: string): Promise<void> {
   const found = String(await link.send(['GET', key]).catch(error => refuse(error, `reading ${key}`)))
   if (found !== FORMAT) {
     throw new StoreOpenError(
-      `${key} at ${link.address} is ${JSON.stringify(found)}; this version of Ketch reads and writes format ${FORMAT}`,
+      `${key} at ${link.address} is ${JSON.stringify(found)}; this version of Ketch reads and writes format ${FORMAT}, and raises format ${FORMER_FORMAT}`,
     )
   }
 }

@@ -5,7 +5,7 @@
 export interface Sizes {
   /** The total size in bytes of all batches that were ever appended: the position of the next entry. */
   readonly end: number
-  /** The position of the first live entry. */
+  /** The position of the first live entry. They run on without a gap within a part of the log only (cleaned.ts). */
   readonly start: number
   /** The upper limit in bytes of the size of a live entry. */
   readonly largest: number
@@ -23,6 +23,13 @@ export function grown(sizes: Sizes, offset: number, bytes: number): Sizes {
   return bytes >= sizes.largest
     ? { ...sizes, end, largest: bytes, largestAt: offset, largestAfter: 0 }
     : { ...sizes, end, largestAfter: Math.max(sizes.largestAfter, bytes) }
+}
+
+/** Returns the sizes after an entry of this size has replaced others at this offset. */
+export function rewrittenAt(sizes: Sizes, offset: number, bytes: number): Sizes {
+  if (bytes > sizes.largest)
+    return { ...sizes, largest: bytes, largestAt: offset, largestAfter: Math.max(sizes.largest, sizes.largestAfter) }
+  return offset > sizes.largestAt ? { ...sizes, largestAfter: Math.max(sizes.largestAfter, bytes) } : sizes
 }
 
 export function encodeSizes({ end, start, largest, largestAt, largestAfter }: Sizes): string {

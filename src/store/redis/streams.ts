@@ -20,24 +20,40 @@ import type {
   Read,
   ReadLimits,
   Remade,
+  Rewrite,
+  Rewritten,
   Row,
   StreamId,
   Trimmed,
   Usage,
 } from '../store.ts'
-import { checkAppend, OutcomeUnknown, ReplicasMissing, StoreUnavailable } from '../store.ts'
+import { checkAppend, checkRewrite, OutcomeUnknown, passAfter, ReplicasMissing, StoreUnavailable } from '../store.ts'
+import {
+  allKeys,
+  begun,
+  type Cleaned,
+  currentKey,
+  decodeCleaned,
+  formerKey,
+  type Part,
+  partAt,
+  passOf,
+  positionBefore,
+  removedBytes,
+  rewritten,
+} from './cleaned.ts'
 import { type Argument, followAsk, type Link, type RedisLinks, type Reply } from './client/links.ts'
 import { RedisError } from './client/redis-error.ts'
 import { decodeEntry, type Entry, encodeHeader, entryId, idAt, UnreadableEntry } from './entry.ts'
 import { encodeFields } from './fields.ts'
 import { fcall, isMissing, loadFunctions, withFunctions, wordsOf } from './functions.ts'
 import type { Keys, StreamKeys } from './keys.ts'
-import { decodeEpochs, decodeMeta, decodeSealed, encodeSealed, type Known, META } from './meta.ts'
+import { decodeMeta, decodeSealed, encodeSealed, type Known, META } from './meta.ts'
 import { refuse } from './refusals.ts'
 import type { Rounds, Written } from './rounds.ts'
-import { countThatFits, decodeSizes, encodeSizes, grown } from './sizes.ts'
+import { countThatFits, decodeSizes, encodeSizes, grown, rewrittenAt } from './sizes.ts'
 import { Turns } from './turns.ts'
-import { decodeVoids, isVoid } from './voids.ts'
+import { decodeEpochs, decodeVoids, isVoid } from './voids.ts'
 
 export interface StreamsRooms {
   readonly links: RedisLinks
@@ -72,6 +88,8 @@ interface Stream {
    */
   known: Known | null
   isLed: boolean
+  /** True if the stream was rewritten, as far as this process knows: its openings name all keys. */
+  isRewritten: boolean
   /** The last epoch that this process led with; 0 if it has not led. */
   ledLast: number
   /** True if the stored stream may differ from the known state. Then it is read before it is changed again. */
@@ -116,6 +134,11 @@ const OPENED = [
   'length',
   'leap',
   'emptyFrom',
+  'cleaned',
+  'currentMissing',
+  'currentLength',
+  'formerMissing',
+  'formerLength',
 ] as const
 
 /** The most entries that one call of `sweep` deletes. */
@@ -170,9 +193,11 @@ export class Streams {
     await Promise.all(
       ids.map(id =>
         this.#of(id).turns.last(async () => {
-          const { batches, meta, rows } = this.#rooms.keys.stream(id)
+          const { batches, meta, rows, cleaned } = this.#rooms.keys.stream(id)
           try {
             await this.#write(meta, [['UNLINK', batches, meta, rows]], `removing ${meta}`)
+            // These may not exist, so each has a command of its own, which a cluster serves while the slot migrates.
+            await Promise.all(cleaned.map(key => this.#write(key, [['UNLINK', key]], `removing ${key}`)))
           } finally {
             this.#forget(this.#of(id))
           }
@@ -195,21 +220,36 @@ export class Streams {
     const { links, keys } = this.#rooms
     return await Promise.all(
       ids.map(async id => {
-        const { batches, meta, rows } = keys.stream(id)
+        const places = keys.stream(id)
+        const { batches, meta } = places
         try {
-          const [[, there, sealed], ...bytes] = await Promise.all([
-            readInOrder(links.read(meta), [
-              // As in #read: while a slot migrates, existing keys may be reported as missing.
-              ['EXISTS', batches, meta],
-              ['XLEN', batches],
-              ['HGET', meta, 'sealed'],
-            ]),
-            ...[batches, meta, rows].map(key => links.read(key).send(['MEMORY', 'USAGE', key])),
+          const [, there, stored] = await readInOrder(links.read(meta), [
+            // As in #read: while a slot migrates, existing keys may be reported as missing.
+            ['EXISTS', batches, meta],
+            ['XLEN', batches],
+            ['HMGET', meta, 'sealed', 'cleaned'],
           ])
-          if (sealed === null) return null
-          const { length: entries } = decodeSealed(String(sealed))
-          const memoryBytes = bytes.reduce<number>((sum, each) => sum + Number(each), 0)
-          return { entries, memoryBytes, isEmptied: there === 0 && entries > 0 }
+          const [sealed, text] = stored as readonly (Buffer | null)[]
+          if (sealed == null) return null
+          const cleaned = decodeCleaned(text?.toString())
+          const ask = (...command: string[]) => links.read(meta).send(command).then(Number)
+          const rewritten =
+            cleaned === null
+              ? []
+              : [
+                  { key: currentKey(places, cleaned), length: cleaned.current.length },
+                  { key: formerKey(places, cleaned), length: cleaned.former.length },
+                ]
+          const [bytes, lengths] = await Promise.all([
+            Promise.all(allKeys(places, cleaned !== null).map(key => ask('MEMORY', 'USAGE', key))),
+            Promise.all(rewritten.map(async ({ key, length }) => ({ length, there: await ask('XLEN', key) }))),
+          ])
+          const parts = [{ length: decodeSealed(String(sealed)).length, there: Number(there) }, ...lengths]
+          return {
+            entries: sumOf(parts.map(({ length }) => length)),
+            memoryBytes: sumOf(bytes),
+            isEmptied: parts.some(({ length, there }) => length > 0 && there === 0),
+          }
         } catch (error) {
           if (error instanceof RedisError && error.code === 'WRONGTYPE')
             return { entries: null, memoryBytes: null, isEmptied: true }
@@ -246,11 +286,18 @@ export class Streams {
     return stream.turns.last(() => this.#trim(stream, epoch, before, rows))
   }
 
+  rewrite(rewrite: Rewrite): Promise<Rewritten | Fenced | Gone | Damaged> {
+    checkRewrite(rewrite)
+    const stream = this.#of(rewrite.stream)
+    return stream.turns.last(() => this.#rewrite(stream, rewrite))
+  }
+
   async remake(id: StreamId, epoch: number, end: number): Promise<Remade | Kept> {
     const stream = this.#of(id)
     return await stream.turns.last(async () => {
-      const { batches, meta, rows } = stream.keys
-      const call = fcall('remake', [batches, meta, rows], [epoch, Math.max(end, stream.told)])
+      const { meta } = stream.keys
+      // Even without meta, no key may stay behind.
+      const call = fcall('remake', allKeys(stream.keys, true), [epoch, Math.max(end, stream.told)])
       // A stream that is not in the index would stay for ever.
       await this.#changeIndex('SADD', [id])
       const [kind, start] = wordsOf(
@@ -321,6 +368,7 @@ export class Streams {
         turns: new Turns(),
         known: null,
         isLed: false,
+        isRewritten: false,
         ledLast: 0,
         isVague: false,
         openedUnder: null,
@@ -347,6 +395,7 @@ export class Streams {
     })
     stream.known = null
     stream.isLed = false
+    stream.isRewritten = false
     stream.ledLast = 0
     stream.isVague = false
     stream.openedUnder = null
@@ -392,19 +441,15 @@ export class Streams {
     const { clock, links, rounds, replicas, report } = this.#rooms
     const { batches, meta, rows } = stream.keys
     const call = (waits: boolean) =>
-      fcall(
-        'open',
-        [batches, meta, rows],
-        [
-          knownEpoch,
-          Math.max(floor, stream.told),
-          replicas === 0 ? 1 : 0,
-          this.#process,
-          stream.ledLast,
-          waits ? 1 : 0,
-          this.#syncsEachWrite() ? 1 : 0,
-        ],
-      )
+      fcall('open', allKeys(stream.keys, stream.isRewritten), [
+        knownEpoch,
+        Math.max(floor, stream.told),
+        replicas === 0 ? 1 : 0,
+        this.#process,
+        stream.ledLast,
+        waits ? 1 : 0,
+        this.#syncsEachWrite() ? 1 : 0,
+      ])
     const what = `opening ${meta}`
     let link = links.write(meta)
     let sweptVoids = 0
@@ -417,7 +462,8 @@ export class Streams {
           if (verdict instanceof RedisError) throw verdict
           if (stored instanceof RedisError) throw stored
           const words = wordsOf(verdict)
-          if (words[0] === 'unswept') sweptVoids += await sweepVoids(on, stream.keys)
+          if (words[0] === 'cleaned') stream.isRewritten = true
+          else if (words[0] === 'unswept') sweptVoids += await sweepVoids(on, stream.keys, words[1]!)
           else if (words[0] === 'unvouched') await sleep(clock, VOUCH_POLL_MS)
           else return { words, fields: stored as readonly Buffer[], isConfirmed: written.isConfirmed }
         }
@@ -435,25 +481,42 @@ export class Streams {
       string
     >
     const { attempt, formerEnd, formerly, replid } = told
-    const missing = Number(told.missing)
     const swept = Number(told.swept) + sweptVoids
-    const message = damageOf(batches, missing, Number(told.length))
     const { end, visible } = decodeSealed(told.sealed)
+    const start = Number(told.start)
+    const cleaned = decodeCleaned(told.cleaned || undefined)
+    stream.isRewritten = cleaned !== null
+    // The streams of the log in offset order.
+    const parts = [{ key: batches, from: start, missing: Number(told.missing), length: Number(told.length) }]
+    if (cleaned !== null) {
+      parts[0]!.from = Math.max(start, cleaned.former.to)
+      const current = { missing: Number(told.currentMissing), length: Number(told.currentLength) }
+      const former = { missing: Number(told.formerMissing), length: Number(told.formerLength) }
+      parts.unshift(
+        { key: currentKey(stream.keys, cleaned), from: start, ...current },
+        { key: formerKey(stream.keys, cleaned), from: Math.max(start, cleaned.current.to), ...former },
+      )
+    }
+    let damage: Opened['damage'] = null
+    for (const { key, from, missing, length } of parts) {
+      const message = damageOf(key, missing, length)
+      if (message !== null) damage ??= { offset: from, message }
+      if (message !== null || missing > 0) report(message ?? lossOf(key, missing, length))
+    }
     const known: Known = {
       epoch: Number(told.epoch),
       epochs: decodeEpochs(told.epochs),
       voids: decodeVoids(told.epochs),
-      start: Number(told.start),
+      start,
       end,
       // `open` itself is a write after all others: a replica that has it has the earlier writes too.
       highWatermark: isConfirmed ? end : visible,
       sizes: decodeSizes(told.sizes),
       length: Number(told.length),
+      cleaned,
       sealed: told.sealed,
-      damage: message === null ? null : { offset: Number(told.start), message },
+      damage,
     }
-    if (message !== null) report(message)
-    else if (missing > 0) report(lossOf(batches, missing, Number(told.length)))
     if (swept > 0) report(`${swept} entries of ${batches} that were never acknowledged are swept`)
     if (formerly !== '' && formerly !== replid && Number(formerEnd) < floor) {
       this.#lostEnd(stream, formerEnd, floor, replid)
@@ -475,10 +538,11 @@ export class Streams {
       end: known.end,
       highWatermark: known.highWatermark,
       emptyFrom: Math.max(Number(told.emptyFrom), known.start),
-      bytes: known.sizes.end - known.sizes.start,
+      bytes: bytesOf(known),
       epochs: known.epochs,
       rows: decodeRows(fields),
       lastAttempt: attempt === '' ? null : attempt,
+      pass: passOf(cleaned),
       damage: known.damage,
     }
   }
@@ -679,7 +743,7 @@ export class Streams {
 
   async #read(stream: Stream, from: number, { maxBytes, until }: ReadLimits): Promise<Read | Trimmed | Gone | Damaged> {
     const { links } = this.#rooms
-    const { batches: key, meta } = stream.keys
+    const { meta } = stream.keys
     const found: Batch[] = []
     let bytes = 0
     let next = from
@@ -693,13 +757,17 @@ export class Streams {
       if (known === null) return { kind: 'gone' }
       if (next < known.start)
         return found.length > 0 ? { kind: 'read', batches: found } : { kind: 'trimmed', start: known.start }
-      if (known.damage !== null && until > known.damage.offset)
-        return { kind: 'damaged', message: known.damage.message }
+      const { damage } = known
+      if (damage !== null && next >= damage.offset && until > damage.offset)
+        return found.length > 0 ? { kind: 'read', batches: found } : { kind: 'damaged', message: damage.message }
+      const end = Math.min(until, known.highWatermark, damage?.offset ?? until)
       const average = found.length > 0 ? bytes / found.length : averageOf(known)
       const count = countThatFits(known.sizes, average, maxBytes - bytes)
-      const bound = Math.min(until, known.highWatermark)
-      const at = passed ?? idAt(known.epochs, next)
-      const stop = `(${idAt(known.epochs, bound)}`
+      const part: Part = partAt(stream.keys, known, next)
+      const { key } = part
+      const bound = Math.min(end, part.to)
+      const at = passed ?? idAt(part.epochs, next)
+      const stop = `(${idAt(part.epochs, bound)}`
       // While the slot migrates, a cluster treats keys that have not arrived as if they did not exist. It does not do
       // so for a command with two keys.
       const guard = [['EXISTS', key, meta]]
@@ -708,7 +776,7 @@ export class Streams {
         if (looksBelow) commands.push(['XREVRANGE', key, `(${at}`, '-', 'COUNT', '1'])
         commands.push(['XRANGE', key, at, stop, 'COUNT', String(count)])
       }
-      // This is the last command, so that it shows the trims that ran before the entries were read.
+      // This is the last command, so that it shows the trims and rewrites that ran before the entries were read.
       commands.push(['HMGET', meta, ...META])
       const replies = await readInOrder(links.read(key), commands).catch(error => refuse(error, `reading ${key}`))
       const ranges = replies.slice(1, -1)
@@ -728,12 +796,31 @@ export class Streams {
         known = { ...known, start: current.start }
         continue
       }
+      const hasMoved = (state: Known) => {
+        const now = partAt(stream.keys, state, next)
+        return now.key !== part.key || now.generation !== part.generation || now.to < bound
+      }
+      if (hasMoved(current)) {
+        // A rewrite has replaced entries that were read just now. Those before them must not be joined with new ones.
+        if (found.length > 0) return { kind: 'read', batches: found }
+        known = { ...current, highWatermark: known.highWatermark, damage: known.damage }
+        isCovered = false
+        looksBelow = false
+        passed = null
+        continue
+      }
       const asked = ranges.at(-1) as readonly Reply[] | undefined
       if (!isCovered && !looksBelow && asked !== undefined && !beginsWith(asked, at)) {
-        looksBelow = await isAnyBelow(links.read(key), guard, key, at).catch(error => refuse(error, `reading ${key}`))
+        const below = [...guard, belowOf(key, at), ['HMGET', meta, ...META]]
+        const seen = await readInOrder(links.read(key), below).catch(error => refuse(error, `reading ${key}`))
+        const later = decodeMeta(seen.at(-1)!)
+        // The entry that contains `next` may have been there, and be deleted since.
+        if (later === null || next < later.start || hasMoved(later)) continue
+        looksBelow = isAny(seen.at(-2)!)
         if (looksBelow) continue
       }
-      const counts = (entry: Reply) => current.voids.length === 0 || !isVoid(current.voids, ...idOf(entry))
+      const { voids } = partAt(stream.keys, current, next)
+      const counts = (entry: Reply) => voids.length === 0 || !isVoid(voids, ...idOf(entry))
       passed = null
       if (asked !== undefined && asked.length === count && !asked.some(counts)) {
         passed = `(${idOf(asked.at(-1)!).join('-')}`
@@ -752,8 +839,16 @@ export class Streams {
         next = batch.nextOffset
       }
       isCovered = true
-      if (asked === undefined || asked.length < count || maxBytes - bytes < bytes / Math.max(1, found.length)) {
-        if (stream.isLed && found.length > 0) stream.readTo = next
+      const isFull = maxBytes - bytes < bytes / Math.max(1, found.length)
+      const isAtEnd = asked === undefined || asked.length < count
+      if (isAtEnd && !isFull && bound < end) {
+        // No entry begins in one part and ends in the next.
+        next = part.to
+        looksBelow = false
+        passed = null
+      } else if (isAtEnd || isFull) {
+        const isSame = stream.known?.cleaned?.text === known.cleaned?.text
+        if (stream.isLed && isSame && found.length > 0) stream.readTo = next
         return { kind: 'read', batches: found }
       }
     }
@@ -766,7 +861,7 @@ export class Streams {
     changes: readonly Row[],
   ): Promise<{ readonly kind: 'trimmed'; readonly start: number; readonly bytes: number } | Fenced | Gone> {
     const { links } = this.#rooms
-    const { batches, meta, rows } = stream.keys
+    const { batches, meta } = stream.keys
     this.#checkSameStore(stream)
     const known = this.#led(stream, epoch) ?? (await this.#look(stream))
     if (known === null) return { kind: 'gone' }
@@ -776,12 +871,13 @@ export class Streams {
     stream.isVague = true
     const calls: Argument[][] = []
     if (start > known.start) {
-      const { id, position, offset } = await this.#firstToKeep(known, batches, start)
+      const { id, position, offset } = await this.#firstToKeep(stream, known, start)
       calls.push(fcall('intend', [meta], [epoch, start, known.highWatermark, id, position, offset]))
     }
-    calls.push(fcall('trim', [batches, meta, rows], [epoch, start, known.highWatermark, ...encodeFields(changes)]))
+    const keys = allKeys(stream.keys, known.cleaned !== null)
+    calls.push(fcall('trim', keys, [epoch, start, known.highWatermark, ...encodeFields(changes)]))
     const what = `trimming ${batches}`
-    const [kind, detail, epochs, sealed, stored, former] = wordsOf(
+    const [kind, detail, epochs, sealed, stored, former, cleanedText, formerText] = wordsOf(
       await withFunctions(links, () => this.#write(meta, calls, what)),
     )
     if (kind === 'refused') refuse(new RedisError(detail!), what)
@@ -794,27 +890,153 @@ export class Streams {
       return { kind, epoch: Number(detail) }
     }
     const sizes = decodeSizes(stored!)
-    const bytes = sizes.start - decodeSizes(former!).start
+    const cleaned = decodeCleaned(cleanedText || undefined)
+    const formerly = { sizes: decodeSizes(former!), cleaned: decodeCleaned(formerText || undefined) }
+    const bytes = bytesOf(formerly) - bytesOf({ sizes, cleaned })
     stream.known = {
       ...known,
       start: Number(detail),
       epochs: decodeEpochs(epochs!),
       sizes,
       length: decodeSealed(sealed!).length,
+      cleaned,
       sealed: sealed!,
     }
     stream.isVague = false
     return { kind: 'trimmed', start: Number(detail), bytes }
   }
 
+  async #rewrite(stream: Stream, rewrite: Rewrite): Promise<Rewritten | Fenced | Gone | Damaged> {
+    const { epoch, from, to } = rewrite
+    const { meta } = stream.keys
+    this.#checkSameStore(stream)
+    const known = this.#led(stream, epoch) ?? (await this.#look(stream))
+    if (known === null) return { kind: 'gone' }
+    if (known.epoch !== epoch) return { kind: 'fenced', epoch: known.epoch }
+    if (known.damage !== null && known.damage.offset <= to) return { kind: 'damaged', message: known.damage.message }
+    const pass = passOf(known.cleaned)
+    passAfter(rewrite, known.start, pass, known.highWatermark)
+    if (this.#rooms.replicas > 0) this.#checkReplicas(this.#rooms.links.write(meta))
+    stream.isVague = true
+    let { cleaned } = known
+    if (cleaned === null || (from === known.start && pass.to >= pass.until)) {
+      const next = begun(cleaned, known.start, known.sizes.start)
+      const call = fcall('begin', allKeys(stream.keys, true), [epoch, cleaned?.text ?? '', next.text])
+      const words = wordsOf(
+        await withFunctions(this.#rooms.links, () => this.#write(meta, [call], `beginning a pass of ${meta}`)),
+      )
+      if (words[0] !== 'begun') return this.#notRewritten(stream, words)
+      cleaned = next
+    }
+    return await this.#rewritePiece(stream, { ...known, cleaned }, cleaned, rewrite)
+  }
+
+  async #rewritePiece(
+    stream: Stream,
+    known: Known,
+    cleaned: Cleaned,
+    { epoch, from, to, batches, rows }: Rewrite,
+  ): Promise<Rewritten | Fenced | Gone | Damaged> {
+    const { links, rounds, replicas, report } = this.#rooms
+    const { meta } = stream.keys
+    const key = currentKey(stream.keys, cleaned)
+    const what = `rewriting ${key}`
+    let { sizes } = known
+    let bytes = 0
+    const ids: string[] = []
+    const commands: (readonly Argument[])[] = [fcall('arm', [key], [])]
+    for (const batch of batches) {
+      const id = entryId(epoch, batch.baseOffset)
+      ids.push(id)
+      const header = encodeHeader(batch, cleaned.current.left + bytes)
+      commands.push(['XADD', key, 'NOMKSTREAM', id, 'h', header, 'b', batch.bytes])
+      sizes = rewrittenAt(sizes, batch.baseOffset, batch.bytes.length)
+      bytes += batch.bytes.length
+    }
+    const right = await this.#positionAt(stream, known, to)
+    const after = rewritten(cleaned, { epoch, from, to, ids, bytes, right })
+    const args = [epoch, cleaned.text, after.text, encodeSizes(sizes), ids.length, ids.join(' '), ...encodeFields(rows)]
+    commands.push(fcall('rewrite', [key, meta, stream.keys.rows], args))
+    const shear = fcall('shear', allKeys(stream.keys, true), [epoch])
+    let written: Written
+    let sheared: Written | Error
+    try {
+      ;[written, sheared] = await links.borrow(meta, link =>
+        followAsk(links, meta, link, async on => {
+          const rewriting = rounds.write(on, commands)
+          // It is sent directly behind. Without the rewrite it changes nothing.
+          const shearing = rounds.writeEach(on, [shear]).catch((error: Error) => error)
+          return [await rewriting, await shearing] as const
+        }),
+      )
+    } catch (error) {
+      refuse(error, what)
+    }
+    const verdict = written.replies.at(-1) as Reply | RedisError
+    if (verdict instanceof RedisError) {
+      // As after an append, the next opening sweeps the entries.
+      if (isMissing(verdict)) await loadFunctions(links)
+      else refuse(verdict, what)
+      throw new OutcomeUnknown(`${what}: the server had lost the functions`, { cause: verdict })
+    }
+    const words = wordsOf(verdict)
+    if (words[0] !== 'rewritten') return this.#notRewritten(stream, words, key, cleaned.current.length)
+    const answer = sheared instanceof Error ? sheared : (sheared.replies[0] as Reply | RedisError)
+    if (answer instanceof Error)
+      throw new OutcomeUnknown(`${what}: done, but the old entries may remain: ${answer.message}`, { cause: answer })
+    if (!written.isSettled)
+      throw new OutcomeUnknown(`${what}: done, but ${replicas} replicas have not confirmed it in time`)
+    const [, text, sealed, refusal] = wordsOf(answer)
+    if (refusal !== '') report(`${what}: the old entries could not be deleted: ${refusal}`)
+    const now = decodeCleaned(text)!
+    assert(now.current.to === to, `${key} ends at ${now.current.to} after a rewrite up to ${to}`)
+    stream.known = { ...known, sizes, cleaned: now, sealed: sealed!, length: decodeSealed(sealed!).length }
+    stream.isVague = false
+    stream.readTo = -1
+    return { kind: 'rewritten', ...passOf(now), bytes: bytesOf(stream.known) }
+  }
+
+  /** Handles the answer of a Function that has not rewritten anything. */
+  #notRewritten(stream: Stream, [kind, detail]: readonly string[], key = '', length = 0): Fenced | Gone | Damaged {
+    switch (kind) {
+      case 'gone':
+        this.#forget(stream)
+        return { kind }
+      case 'fenced':
+        stream.isLed = false
+        return { kind, epoch: Number(detail) }
+      case 'changed':
+        throw new StoreUnavailable(`another call has rewritten ${stream.id} since this process looked at it`)
+      case 'short':
+        return this.#torn(stream, lossOf(key, length - Number(detail), Number(detail)))
+      default:
+        assert(kind === 'torn', `rewrite answers what is known, not ${kind}`)
+        return this.#torn(stream, `another program wrote to ${key}: ${detail}`, this.#rooms.report)
+    }
+  }
+
+  /** Returns the position of the first entry at or above this offset, in the part of the log with this offset. */
+  async #positionAt({ keys }: Stream, known: Known, offset: number): Promise<number> {
+    const { links } = this.#rooms
+    const { key, epochs, generation } = partAt(keys, known, offset)
+    const command = ['XRANGE', key, idAt(epochs, offset), '+', 'COUNT', '1']
+    const reply = await followAsk(links, key, links.write(key), link => link.send(command)).catch(error =>
+      refuse(error, `reading ${key}`),
+    )
+    const first = decodeFirst(key, reply)
+    if (first !== null) return first.position
+    return generation > 0 && known.cleaned !== null ? known.cleaned.former.left : known.sizes.end
+  }
+
   /**
    * Returns the first entry that a trim to `start` keeps. An entry that contains the new log start may have an id
    * below it.
    */
-  async #firstToKeep({ epochs, sizes }: Known, batches: string, start: number) {
+  async #firstToKeep(stream: Stream, known: Known, start: number) {
+    const { key, epochs } = partAt(stream.keys, known, start)
     const id = idAt(epochs, start)
-    const below = await this.#lastBelow(batches, id)
-    if (below === null) return { id, position: sizes.start, offset: 0 }
+    const below = await this.#lastBelow(key, id)
+    if (below === null) return { id, position: positionBefore(known.cleaned, start, known.sizes.start), offset: 0 }
     const { batch, epoch, position } = below
     if (batch.nextOffset <= start) return { id, position: position + batch.bytes.length, offset: start }
     return { id: entryId(epoch, batch.baseOffset), position, offset: batch.baseOffset }
@@ -823,17 +1045,11 @@ export class Streams {
   async #lastBelow(key: string, id: string): Promise<Entry | null> {
     const { links } = this.#rooms
     const reply = await followAsk(links, key, links.write(key), async link => {
-      const isAny = await isAnyBelow(link, [], key, id)
-      return isAny ? await link.send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1']) : []
+      return isAny(await link.send(belowOf(key, id)))
+        ? await link.send(['XREVRANGE', key, `(${id}`, '-', 'COUNT', '1'])
+        : []
     }).catch(error => refuse(error, `reading ${key}`))
-    const [entry] = reply as readonly Reply[]
-    if (entry === undefined) return null
-    try {
-      return decodeEntry(entry)
-    } catch (error) {
-      if (!(error instanceof UnreadableEntry)) throw error
-      throw new StoreUnavailable(`${key}: ${error.message}`, { cause: error })
-    }
+    return decodeFirst(key, reply)
   }
 
   /** Returns the known state of the stream if this process leads the stream with this epoch; else null. */
@@ -895,25 +1111,34 @@ async function readInOrder(link: Link, commands: readonly Argument[][]): Promise
 }
 
 /**
- * Returns true if an entry lies below the id. It is called before each XREVRANGE: if no entry lies below its end,
- * Redis walks through the whole stream from the newest entry down (streamIteratorStart of redis/src/t_stream.c), and
- * serves no other client meanwhile.
+ * Returns the command that shows if an entry lies below the id. It is sent before each XREVRANGE: if no entry lies
+ * below its end, Redis walks through the whole stream from the newest entry down (streamIteratorStart of
+ * redis/src/t_stream.c), and serves no other client meanwhile.
  */
-async function isAnyBelow(link: Link, guard: readonly Argument[][], key: string, id: string): Promise<boolean> {
-  const replies = await readInOrder(link, [...guard, ['XRANGE', key, '-', `(${id}`, 'COUNT', '1']])
-  return (replies.at(-1) as readonly Reply[]).length > 0
+function belowOf(key: string, id: string): Argument[] {
+  return ['XRANGE', key, '-', `(${id}`, 'COUNT', '1']
+}
+
+function isAny(entries: Reply): boolean {
+  return (entries as readonly Reply[]).length > 0
 }
 
 /**
- * Deletes the entries in the voids of a stream, at most SWEPT_AT_ONCE with each call. Returns the number of deleted
- * entries.
+ * Deletes the entries in the voids of a stream, at most SWEPT_AT_ONCE with each call. `cleaned` is the text of that
+ * field, or empty. Returns the number of deleted entries.
  */
-async function sweepVoids(link: Link, { batches, meta }: StreamKeys): Promise<number> {
+async function sweepVoids(link: Link, keys: StreamKeys, text: string): Promise<number> {
+  const cleaned = decodeCleaned(text || undefined)
+  // The last one notes that all are swept.
+  const streams = [['batches', keys.batches]]
+  if (cleaned !== null) streams.unshift(['current', currentKey(keys, cleaned)], ['former', formerKey(keys, cleaned)])
   let swept = 0
-  for (let from = 1; from > 0; ) {
-    const words = wordsOf(await link.send(fcall('sweep', [batches, meta], [from, SWEPT_AT_ONCE])))
-    from = Number(words[0])
-    swept += Number(words[1])
+  for (const [which, key] of streams as [string, string][]) {
+    for (let from = 1; from > 0; ) {
+      const words = wordsOf(await link.send(fcall('sweep', [key, keys.meta], [from, SWEPT_AT_ONCE, which])))
+      from = Number(words[0])
+      swept += Number(words[1])
+    }
   }
   return swept
 }
@@ -951,6 +1176,18 @@ function beginsWith(entries: readonly Reply[], id: string): boolean {
   return first !== undefined && String((first as readonly Reply[])[0]) === id
 }
 
+/** Decodes the first entry of a reply, or null. Throws StoreUnavailable if Ketch did not write the entry. */
+function decodeFirst(key: string, reply: Reply): Entry | null {
+  const [entry] = reply as readonly Reply[]
+  if (entry === undefined) return null
+  try {
+    return decodeEntry(entry)
+  } catch (error) {
+    if (!(error instanceof UnreadableEntry)) throw error
+    throw new StoreUnavailable(`${key}: ${error.message}`, { cause: error })
+  }
+}
+
 /** Returns the batch, or a sentence if Ketch did not write the entry. */
 function decodeBatch(entry: Reply): Batch | string {
   try {
@@ -961,8 +1198,19 @@ function decodeBatch(entry: Reply): Batch | string {
   }
 }
 
-function averageOf({ sizes, length }: Known): number {
-  return length > 0 ? (sizes.end - sizes.start) / length : 0
+/** Returns the size in bytes of all live batches. */
+function bytesOf({ sizes, cleaned }: Pick<Known, 'sizes' | 'cleaned'>): number {
+  return sizes.end - sizes.start - removedBytes(cleaned)
+}
+
+function averageOf(known: Known): number {
+  const { cleaned, length } = known
+  const entries = cleaned === null ? length : length + cleaned.current.length + cleaned.former.length
+  return entries > 0 ? bytesOf(known) / entries : 0
+}
+
+function sumOf(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0)
 }
 
 function decodeRows(fields: readonly Buffer[]): ReadonlyMap<string, Uint8Array> {

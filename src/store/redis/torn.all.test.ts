@@ -8,9 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { type RedisOptions, type RedisServer, noRedis as skip, startRedis } from '../../../testing/redis.ts'
+import { auditRedis } from '../../../testing/redis-audit.ts'
 import { openTestStore, type TestStore } from '../../../testing/redis-store.ts'
 import { tearTransaction } from '../../../testing/torn-file.ts'
-import { exampleAppend, exampleBatch, expectKind } from '../conformance.ts'
+import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import { type Batch, type Opened, OutcomeUnknown, type Row, type Store } from '../store.ts'
 import { keysOf } from './keys.ts'
 
@@ -60,6 +61,8 @@ async function readAll(store: Store, from = 0): Promise<[number, string][]> {
 
 const shown = (batches: readonly Batch[]) =>
   batches.map(({ baseOffset, bytes }) => [baseOffset, Buffer.from(bytes).toString('hex')])
+
+const sizeOf = (batches: readonly Batch[]) => batches.reduce((sum, { bytes }) => sum + bytes.length, 0)
 
 async function killed(redis: RedisServer): Promise<void> {
   await redis.stop('SIGKILL')
@@ -176,6 +179,158 @@ for (const since of ['nothing', 'an opening', 'appends'] as const) {
       }
     })
   }
+}
+
+const filler = (baseOffset: number, size: number) => exampleBatch(baseOffset, 10, size)
+
+for (const since of ['nothing', 'an opening', 'appends and rewrites'] as const) {
+  for (const rows of [[], [row('p', '2'), row('q', null)]]) {
+    test(`a rewrite with ${rows.length} rows that was torn at any command, with ${since} since: it happened or it did not`, {
+      skip,
+    }, async t => {
+      // The transactions of the call in the file: the beginning of a pass, the rewrite, the deletion of old entries.
+      for (const [word, names] of [
+        ['DEL', ['MULTI', 'HSET', 'DEL', 'XADD', 'XDEL', 'EXEC']],
+        ['XADD', ['MULTI', 'XADD', 'XADD', ...(rows.length > 0 ? ['HSET', 'HSET', 'HDEL'] : ['HSET']), 'EXEC']],
+        ['XTRIM', ['MULTI', 'XTRIM', 'XTRIM', 'HSET', 'EXEC']],
+      ] as const) {
+        let count = 1
+        for (let at = 0; at < count; at++) {
+          const redis = await startRedis(t as CleanUp, NO_REWRITE)
+          const { store } = await open(t, redis)
+          const opened = await led(store)
+          const all = await append(store, opened, [row('p', '1'), row('q', '1')], 10, 10, 10, 10, 10)
+          const first = { stream: A, epoch: opened.epoch, rows: [] }
+          // The second pass takes over a stream that has entries, and its first piece ends behind the first pass.
+          expectKind(
+            await store.rewrite({ ...first, from: 0, to: 20, batches: [filler(0, 70), filler(10, 70)] }),
+            'rewritten',
+          )
+          expectKind(await store.rewrite({ ...first, from: 0, to: 20, batches: [filler(10, 66)] }), 'rewritten')
+          const old = [filler(10, 66), ...all.batches.slice(2)]
+          const fresh = [filler(10, 65), filler(20, 65), ...all.batches.slice(3)]
+          const piece = { ...first, from: 0, to: 30, batches: fresh.slice(0, 2), rows }
+          expectKind(await store.rewrite(piece), 'rewritten')
+          await redis.stop('SIGKILL')
+          await store.close()
+          const mark = word === 'XTRIM' ? word : word === 'DEL' ? '\r\nDEL\r\n' : fresh[1]!.bytes
+          const torn = (await tearTransaction(redis, mark, at))!
+          const what = `cut at ${torn.names[at]} (${at} of ${torn.names})`
+          assert.deepEqual(
+            torn.names.filter(name => name !== 'XADD' || word !== 'DEL'),
+            names.filter(name => name !== 'XADD' || word !== 'DEL'),
+            what,
+          )
+          count = torn.names.length
+          await redis.start()
+          const { store: next } = await open(t, redis)
+          let isDone = word === 'XTRIM'
+          if (since === 'nothing') {
+            // The broker that connects ends the torn transaction.
+            const decides = torn.names.indexOf('HSET')
+            isDone ||= word === 'XADD' && at > decides
+          }
+          let expected = isDone ? [...fresh] : [...old]
+          const values: Record<string, string> = { p: '1', q: '1' }
+          if (isDone && rows.length > 0) {
+            values.p = '2'
+            if (word === 'XTRIM' || at > torn.names.indexOf('HDEL')) delete values.q
+          }
+          if (since !== 'nothing') {
+            const again = expectKind(await next.open(A, 0, 0), 'opened')
+            assert.deepEqual([again.damage, again.bytes], [null, sizeOf(expected)], what)
+            assert.deepEqual(rowsOf(again), values, what)
+            assert.deepEqual(again.pass.to >= 30, isDone, what)
+            if (since === 'appends and rewrites') {
+              const more = await append(next, again, [], 10)
+              const kept = [filler(10, 64), filler(20, 64)]
+              const whole = {
+                stream: A,
+                epoch: again.epoch,
+                from: again.pass.to >= again.pass.until ? 0 : again.pass.to,
+                to: 30,
+                batches: kept,
+                rows: [],
+              }
+              expectKind(await next.rewrite(whole), 'rewritten')
+              expected = [...kept, ...all.batches.slice(3), ...more.batches]
+            }
+          }
+          await redis.stop('SIGKILL')
+          await next.close()
+          await redis.start()
+          await redis.loaded()
+          const { store: last, reports } = await open(t, redis)
+          if (since !== 'nothing') assert.deepEqual(await readAll(last), shown(expected), `${what}, read`)
+          const end = expectKind(await last.open(A, 0, 0), 'opened')
+          assert.equal(end.damage, null, what)
+          assert.deepEqual(await readAll(last), shown(expected), what)
+          assert.deepEqual([end.bytes, rowsOf(end)], [sizeOf(expected), values], what)
+          assert.doesNotMatch(reports.join('\n'), /missing|deleted|more entries/, what)
+          assert.deepEqual((await auditRedis([redis])).problems, [], what)
+          const close = {
+            stream: A,
+            epoch: end.epoch,
+            from: end.pass.to >= end.pass.until ? 0 : end.pass.to,
+            to: 40,
+            rows: [],
+          }
+          const least = close.from === 0 ? [filler(0, 63)] : []
+          expectKind(await last.rewrite({ ...close, batches: least }), 'rewritten')
+          await append(last, end, [], 2)
+        }
+      }
+    })
+  }
+}
+
+for (const since of ['nothing', 'an opening'] as const) {
+  test(`a trim of a rewritten stream that was torn at any command, with ${since} since: it is finished`, {
+    skip,
+  }, async t => {
+    // Within the current pass, within the former one, and above both.
+    for (const before of [10, 25, 50]) {
+      let count = 1
+      for (let at = 0; at < count; at++) {
+        const redis = await startRedis(t as CleanUp, NO_REWRITE)
+        const { store } = await open(t, redis)
+        const opened = await led(store)
+        const all = await append(store, opened, [], 10, 10, 10, 10, 10, 10)
+        const part = { stream: A, epoch: opened.epoch, rows: [] }
+        const small = all.batches.slice(0, 4).map(({ baseOffset }) => filler(baseOffset, 70))
+        expectKind(await store.rewrite({ ...part, from: 0, to: 40, batches: small }), 'rewritten')
+        expectKind(
+          await store.rewrite({ ...part, from: 0, to: 20, batches: [filler(0, 65), filler(10, 65)] }),
+          'rewritten',
+        )
+        const batches = [filler(0, 65), filler(10, 65), ...small.slice(2), ...all.batches.slice(4)]
+        expectKind(await store.trim(A, opened.epoch, before, []), 'trimmed')
+        await redis.stop('SIGKILL')
+        await store.close()
+        const { names } = (await tearTransaction(redis, 'XTRIM', at))!
+        const what = `before ${before}, cut at ${names[at]} (${at} of ${names})`
+        count = names.length
+        await redis.start()
+        const expected = batches.filter(({ nextOffset }) => nextOffset > before)
+        if (since === 'an opening') {
+          const { store: next } = await open(t, redis)
+          const again = expectKind(await next.open(A, 0, 0), 'opened')
+          assert.deepEqual([again.damage, again.start, again.bytes], [null, before, sizeOf(expected)], what)
+          await next.close()
+        } else {
+          // The broker that connects ends the torn transaction.
+          await (await open(t, redis)).store.close()
+        }
+        await killed(redis)
+        const { store: last, reports } = await open(t, redis)
+        const end = expectKind(await last.open(A, 0, 0), 'opened')
+        assert.deepEqual([end.damage, end.start, end.bytes], [null, before, sizeOf(expected)], what)
+        assert.deepEqual(await readAll(last, before), shown(expected), what)
+        assert.doesNotMatch(reports.join('\n'), /missing|deleted|more entries/, what)
+        assert.deepEqual((await auditRedis([redis])).problems, [], what)
+      }
+    }
+  })
 }
 
 test('after a restart of Redis a trim requires an opening first, like an append', { skip }, async t => {

@@ -1,6 +1,9 @@
+// The field `epochs` of the meta hash: which epoch owns which offsets, and the voids between them.
 // Voids: ranges of ids in which entries may exist but do not count. A void lies between the newest entry before an
 // epoch and that epoch. A Redis that was killed inside a transaction can bring such entries back
 // (docs/decisions/0037). `open` deletes them; until then readers skip them.
+
+import type { EpochStart } from '../store.ts'
 
 export interface Void {
   /** The epoch and the sequence of the newest entry before the void that counts. */
@@ -8,6 +11,14 @@ export interface Void {
   readonly afterSequence: number
   /** The epoch that begins after the void. */
   readonly before: number
+}
+
+/** Decodes the epochs from the field `epochs` of the meta hash. */
+export function decodeEpochs(text: string): readonly EpochStart[] {
+  return [...text.matchAll(/(\d+):(\d+)/g)].map(([, epoch, start]) => ({
+    epoch: Number(epoch),
+    startOffset: Number(start),
+  }))
 }
 
 /** Decodes the voids from the field `epochs` of the meta hash. */

@@ -72,11 +72,11 @@ test('data that was appended before a restart expires as if there had been no re
 })
 
 test('data above retention.bytes is dropped, oldest first, and never more', async t => {
-  const { createPartition, logs } = await openLogWorld(t)
+  const { createPartition, round } = await openLogWorld(t)
   const limit = 3 * 1024 * 1024
   const partition = await createPartition({ 'retention.bytes': String(limit) })
   for (let i = 0; i < 80; i++) await append(partition, -1, 100_000)
-  await logs.retain()
+  await round()
   assert(partition.logStartOffset > 0)
   assert(
     partition.sizeBytes >= limit && partition.sizeBytes < limit + 2 * 1024 * 1024,
@@ -86,17 +86,17 @@ test('data above retention.bytes is dropped, oldest first, and never more', asyn
 })
 
 test('after a trim whose answer is lost no more is dropped than retention.bytes allows', async t => {
-  const { createPartition, logs, store, clock } = await openLogWorld(t)
+  const { createPartition, round, store, clock } = await openLogWorld(t)
   const limit = 3 * 1024 * 1024
   const partition = await createPartition({ 'retention.bytes': String(limit) })
   for (let i = 0; i < 80; i++) await append(partition, -1, 100_000)
   store.faults.failNext('trim', 'unknown-done')
-  for (let round = 0; round < 4; round++) {
-    await logs.retain()
+  for (let i = 0; i < 4; i++) {
+    await round()
     await clock.settle()
     const kept = (await readAll(partition)).reduce((sum, { bytes }) => sum + bytes.length, 0)
     assert.ok(kept >= limit, `${kept} bytes are kept`)
-    if (round > 0) assert.equal(partition.sizeBytes, kept)
+    if (i > 0) assert.equal(partition.sizeBytes, kept)
   }
   assert.ok(partition.logStartOffset > 0)
 })
@@ -139,7 +139,8 @@ test('the marks of dropped data are removed with it', async t => {
   assert.equal(partition.sizeBytes, 0)
   await append(partition, world.clock.now())
   const opened = await world.store.open(stream, 0, 0)
-  assert.deepEqual(opened.kind === 'opened' && [...opened.rows.keys()], [])
+  const rows = opened.kind === 'opened' ? [...opened.rows.keys()] : []
+  assert.deepEqual(rows, ['o'], 'only the row of the open chunk is left')
 })
 
 test('a clock that jumps forward does not make the broker drop the log', async t => {
@@ -150,12 +151,12 @@ test('a clock that jumps forward does not make the broker drop the log', async t
     }
   }
   const clock = new JumpingClock()
-  const { createPartition, logs, lines } = await openLogWorld(t, { clock })
+  const { createPartition, round, lines } = await openLogWorld(t, { clock })
   const partition = await createPartition({ 'retention.ms': String(DAY) })
   const producer = { producerId: 5, producerEpoch: 0, baseSequence: 0 }
   await partition.append(batchOf(1, producer), 0)
   for (let i = 0; i < 9; i++) await append(partition, clock.now(), 1_000_000)
-  await logs.retain()
+  await round()
   jumpMs = 365 * DAY
   await clock.advance(DAY / 2)
   await append(partition, clock.now())
@@ -196,7 +197,7 @@ test('a producer that comes back while it is being forgotten is remembered, in t
   release()
   await sent
   await append(partition, world.clock.now())
-  await world.logs.retain()
+  await world.round()
   const again = (await world.restart()).partition('orders')
   const repeat = await send(again, 1)
   assert.equal(!isRefusal(repeat) && repeat.baseOffset, 1)
@@ -221,7 +222,7 @@ test('a gap without records does not keep later data from ageing', async t => {
   await world.clock.advance(HOUR / 2)
   await world.store.open(streamId(world.partition('orders').topicId, 0), 0, 100)
   const partition = (await world.restart()).partition('orders')
-  await world.logs.retain()
+  await world.round()
   for (let i = 0; i < 2; i++) {
     await append(partition, world.clock.now())
     await world.clock.advance(2 * HOUR)

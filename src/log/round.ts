@@ -1,0 +1,197 @@
+// One round of the storage worker over the partitions that this broker leads. For each partition it first rolls the
+// active segment (segments.ts), then drops old data (droppable.ts). Then the cleaner has its turn, one partition at a
+// time, the dirtiest first. The storage worker decides when a round begins; without a round nothing is rolled, dropped
+// or cleaned. A partition with nothing to do costs no call of the store.
+
+import { type Clock, takingTurns } from '../base/clock.ts'
+import { droppableBefore } from './droppable.ts'
+import type { Leadership } from './leadership.ts'
+import type { Partition } from './partition.ts'
+import type { SegmentDocuments } from './segment-documents.ts'
+import { type SealedSegments, segmentEnds, segmentOf } from './segments.ts'
+
+/** The work of a round. All are counts that can be summed over brokers. */
+export interface RoundReport {
+  /** The partitions that this broker led and looked at. */
+  readonly partitions: number
+  /** The segments that were sealed. */
+  readonly rolled: number
+  readonly droppedBytes: number
+  /** The partitions that were cleaned, and the bytes that this removed. */
+  readonly cleaned: number
+  readonly cleanedBytes: number
+  readonly failures: number
+}
+
+export type Phase = 'roll' | 'retention' | 'cleaning'
+
+/** The part of the cleaner that a round calls. */
+export interface RoundCleaner {
+  /** Returns the partitions that are to be cleaned, the dirtiest first. */
+  candidates(partitions: readonly Partition[], nowMs: number): readonly { readonly partition: Partition }[]
+  /** Cleans a partition. `cleanedTo` is the end of what is clean now, `bytes` the number of bytes that were removed. */
+  clean(partition: Partition, nowMs: number): Promise<{ readonly cleanedTo: number; readonly bytes: number }>
+}
+
+export interface RoundRooms {
+  readonly clock: Clock
+  readonly leadership: Leadership
+  readonly documents: SegmentDocuments
+  /** Null: nothing is cleaned. */
+  readonly cleaner: RoundCleaner | null
+  /** Counts and logs a failed phase of a partition. */
+  failed(phase: Phase, partition: Partition, error: unknown): void
+}
+
+export interface RoundShare {
+  readonly partitions: readonly Partition[]
+  /** The most partitions that are worked on at the same time. */
+  readonly concurrency: number
+  /** The time by which data ages. */
+  readonly nowMs: number
+  /** A chunk is not sealed for its age before this age. */
+  readonly leastChunkMs: number
+  /** Returns true if the round must end early. */
+  isStopped(): boolean
+}
+
+/**
+ * A chunk of a topic that fills slowly is sealed at least this many times in each retention time, so that data expires
+ * in parts.
+ */
+const PARTS = 8
+/** The event loop goes first after this time. */
+const TURN_MS = 5
+
+/** Resolves with what was done when every partition had its turn. A failure ends only the work on its partition. */
+export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<RoundReport> {
+  const { clock, leadership, cleaner } = rooms
+  const { partitions, concurrency, nowMs } = share
+  const done = { partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+  const turns = takingTurns(clock, TURN_MS)
+
+  const isOurs = ({ state }: Partition) => state.refusal === null && state.epoch > 0 && leadership.isConfirmed
+
+  async function inPhase(phase: Phase, partition: Partition, work: () => Promise<void>): Promise<void> {
+    try {
+      await work()
+    } catch (error) {
+      done.failures++
+      rooms.failed(phase, partition, error)
+    }
+  }
+
+  /** A failure to roll does not end the turn: on a full disk only dropping makes room for the document. */
+  async function tend(partition: Partition): Promise<void> {
+    sealOld(partition, share)
+    if (hasToRoll(partition, nowMs)) {
+      await inPhase('roll', partition, async () => {
+        const rolled = await roll(rooms.documents, partition, nowMs)
+        done.rolled += rolled
+      })
+    }
+    if (!isOurs(partition)) return
+    const { state } = partition
+    const before = droppableBefore({ ...logOf(partition), archivedTo: null }, state.topic.resolved, nowMs)
+    if (before > state.start) {
+      await inPhase('retention', partition, async () => {
+        const bytes = await partition.trim(before)
+        done.droppedBytes += bytes
+        if (hasDropped(partition)) await roll(rooms.documents, partition, nowMs)
+      })
+    }
+    if (state.pendingRows.length > 0) await inPhase('roll', partition, () => partition.flushRows())
+  }
+
+  const waiting = partitions[Symbol.iterator]()
+  const work = async () => {
+    for (const partition of waiting) {
+      const others = turns()
+      if (others !== undefined) await others
+      if (share.isStopped()) return
+      if (!isOurs(partition)) continue
+      done.partitions++
+      await tend(partition)
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, work))
+
+  for (const { partition } of cleaner?.candidates(partitions, nowMs) ?? []) {
+    if (share.isStopped()) break
+    if (!isOurs(partition)) continue
+    await inPhase('cleaning', partition, async () => {
+      const { cleanedTo, bytes } = await cleaner!.clean(partition, nowMs)
+      done.cleaned++
+      done.cleanedBytes += bytes
+      await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, nowMs))
+    })
+  }
+  return done
+}
+
+/** Seals the open chunk if its data has waited for long, so that a log that fills slowly expires in parts. */
+function sealOld({ state }: Partition, { nowMs, leastChunkMs }: RoundShare): void {
+  const { retentionMs, segmentMs } = state.topic.resolved
+  const partMs = retentionMs < 0 ? segmentMs : Math.min(segmentMs, retentionMs / PARTS)
+  const mark = state.timeIndex.seal(Number.POSITIVE_INFINITY, nowMs, Math.max(partMs, leastChunkMs))
+  if (mark !== null) state.pendingRows.push(mark)
+}
+
+function logOf({ state }: Partition) {
+  const { start, bytes, activeFrom, highWatermark, epochs, timeIndex } = state
+  return { start, bytes, activeFrom, highWatermark, epochs, chunks: timeIndex.chunks }
+}
+
+/** Returns whether the document of the segments has to change. */
+function hasToRoll(partition: Partition, nowMs: number): boolean {
+  return hasDropped(partition) || segmentEnds(logOf(partition), partition.state.topic.resolved, nowMs).length > 0
+}
+
+/** Returns whether the log begins behind a segment that the document still has. */
+function hasDropped({ state }: Partition): boolean {
+  const [first] = state.sealed.segments
+  return first !== undefined && first.next <= state.start
+}
+
+/** Seals what is due and forgets dropped segments. Resolves with the number of new segments. */
+async function roll(documents: SegmentDocuments, partition: Partition, nowMs: number): Promise<number> {
+  const { state } = partition
+  let rolled = 0
+  const isChanged = await documents.change(state, sealed => {
+    const ends = segmentEnds(logOf(partition), state.topic.resolved, nowMs)
+    const segments = sealed.segments.filter(({ next }) => next > state.start)
+    rolled = ends.length
+    if (rolled === 0 && segments.length === sealed.segments.length) return null
+    // The open chunk must end with the segment.
+    const mark = ends.at(-1) === state.timeIndex.chunks.at(-1)!.next ? state.timeIndex.seal(0) : null
+    if (mark !== null) state.pendingRows.push(mark)
+    const log = logOf(partition)
+    let base = log.activeFrom
+    for (const next of ends) {
+      segments.push(segmentOf(log, base, next, nowMs))
+      base = next
+    }
+    return { segments, end: rolled > 0 ? base : sealed.end, epoch: state.epoch, isReadable: true }
+  })
+  // Another leader has sealed more than this log has: its tail was lost. Opened again, it ends above those offsets.
+  if (state.sealed.end > state.end) partition.reopen()
+  return isChanged ? rolled : 0
+}
+
+/** Returns the segments after the cleaner has come to `cleanedTo`; null if it has cleaned no whole segment. */
+function withCleaned(
+  partition: Partition,
+  sealed: SealedSegments,
+  cleanedTo: number,
+  nowMs: number,
+): SealedSegments | null {
+  const log = logOf(partition)
+  const count = sealed.segments.filter(({ next }) => next <= cleanedTo).length
+  if (count === 0) return null
+  const segments = sealed.segments.map((segment, i) => {
+    if (i >= count) return segment
+    const { base, next, sealedAtMs } = segment
+    return { ...segmentOf(log, base, next, sealedAtMs), epochs: segment.epochs, cleanedAtMs: nowMs }
+  })
+  return { ...sealed, segments, epoch: partition.state.epoch }
+}

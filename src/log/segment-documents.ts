@@ -1,0 +1,211 @@
+// The documents that keep the sealed segments of partitions (segments.ts), one document for each partition. Only the
+// leader of a partition changes its document. It loads the document, asks the store whether it still leads, and writes
+// by compare-and-set. The document names the epoch of its writer, and a broker with a lower epoch changes nothing. So
+// each segment begins where the one before ended, even while two brokers believe that they lead.
+//
+// The document outlives its segments: `end` stays when all of them were dropped. A leader that opens the stream names
+// it as the floor of the end, so that a store that lost its tail does not give those offsets again.
+//
+//   document segments, <stream>   the field `sealed`: JSON of { format, epoch, end }
+//                                 a field for each segment, named by its base: JSON of the other members of Segment
+//
+// A document that cannot be read is left as it is, and its partition goes on without segments.
+
+import { changeDocument, type DocumentRooms } from '../store/document-keeper.ts'
+import type { DocumentKind } from '../store/document-kinds.ts'
+import { type Document, type EpochStart, type Row, type StreamId, UnreadableDocument } from '../store/store.ts'
+import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import { type CatalogueKeeper, mayExist, streamsOf, type Topic } from './catalogue.ts'
+import type { Leadership } from './leadership.ts'
+import type { PartitionState } from './partition-state.ts'
+import { NO_SEGMENTS, type SealedSegments, type Segment } from './segments.ts'
+
+const UNREADABLE: SealedSegments = Object.freeze({ ...NO_SEGMENTS, isReadable: false })
+
+export interface SegmentDocumentRooms extends DocumentRooms {
+  readonly leadership: Leadership
+  readonly logger: Logger
+  readonly unreadable?: NameUnreadable | undefined
+}
+
+const KIND: DocumentKind = 'segments'
+const HEAD = 'sealed'
+const FORMAT = 1
+
+/** The most documents that are asked for at one time. */
+const AT_ONCE = 256
+
+export class SegmentDocuments {
+  readonly #rooms: SegmentDocumentRooms
+  #isClosed = false
+
+  constructor(rooms: SegmentDocumentRooms) {
+    this.#rooms = rooms
+  }
+
+  /**
+   * Loads the segments of a partition into its state. Throws what the store throws, but not for an unreadable document.
+   */
+  async load(state: PartitionState): Promise<void> {
+    try {
+      state.sealed = decode(state.stream, await this.#rooms.store.load(KIND, state.stream))
+    } catch (error) {
+      this.#goOnWithout(state, error)
+    }
+  }
+
+  /**
+   * Changes the segments of a partition that this broker leads. Calls `decide` with the stored segments, and again if
+   * another writer was faster; it returns null if nothing is to be changed. Resolves with whether the state has the
+   * segments as they are stored now. If another broker leads by now, or the document cannot be read, nothing is
+   * changed. Throws what the store throws.
+   */
+  async change(state: PartitionState, decide: (sealed: SealedSegments) => SealedSegments | null): Promise<boolean> {
+    const { epoch, stream, topic, index } = state
+    const { store, leadership } = this.#rooms
+    try {
+      const place = { kind: KIND, name: stream, what: `the document of the segments of ${state.name}` }
+      const sealed = await changeDocument<SealedSegments | null>(this.#rooms, place, async now => {
+        const stored = decode(stream, now)
+        if (stored.epoch > epoch || (await store.confirm(stream, epoch)).kind !== 'confirmed') return { answer: null }
+        if (state.epoch !== epoch || state.refusal !== null) return { answer: null }
+        state.sealed = stored
+        const next = decide(stored)
+        if (next === null) return { answer: stored }
+        return { answer: next, write: { changes: rowsOf(stored, next) } }
+      })
+      if (sealed === null) {
+        await leadership.stillLeads(topic.id, index)
+        return false
+      }
+      if (state.epoch !== epoch) return false
+      state.sealed = sealed
+      return true
+    } catch (error) {
+      this.#goOnWithout(state, error)
+      return false
+    }
+  }
+
+  /** Removes the documents of a topic that is gone. */
+  async removed(topic: Topic): Promise<void> {
+    await this.#removeAll(streamsOf(topic)).catch((error: unknown) => this.#left(error))
+  }
+
+  /** Removes the documents of topics that were removed while their broker was stopping. */
+  async sweep(catalogue: CatalogueKeeper): Promise<void> {
+    try {
+      const listed = await this.#rooms.store.list(KIND)
+      if (listed.length === 0) return
+      // A topic is in the catalogue before its partitions have segments. So a topic of an earlier list is known now, or
+      // it is gone.
+      await catalogue.catchUp()
+      const topics = mayExist(catalogue.current())
+      const names = listed.map(({ name }) => name)
+      await this.#removeAll(names.filter(name => !topics.has(name.slice(0, name.lastIndexOf(':')))))
+    } catch (error) {
+      this.#left(error)
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+  }
+
+  async #removeAll(streams: readonly StreamId[]): Promise<void> {
+    for (let at = 0; at < streams.length; at += AT_ONCE) {
+      await Promise.all(streams.slice(at, at + AT_ONCE).map(stream => this.#remove(stream)))
+    }
+  }
+
+  async #remove(stream: StreamId): Promise<void> {
+    if ((await this.#rooms.store.version(KIND, stream)) === 0) return
+    const place = { kind: KIND, name: stream, what: `the document of the segments of ${stream}` }
+    await changeDocument(this.#rooms, place, now => ({
+      answer: null,
+      ...(now !== null && { write: { remove: true } }),
+    }))
+  }
+
+  #left(error: unknown): void {
+    if (this.#isClosed) return
+    this.#rooms.logger.warn('segments of removed topics could not be removed; the next start retries', { error })
+  }
+
+  /** Names an unreadable document and forgets the segments of its partition. Throws every other error. */
+  #goOnWithout(state: PartitionState, error: unknown): void {
+    if (!(error instanceof UnreadableDocument)) throw error
+    state.sealed = UNREADABLE
+    const what = `the document of the segments of ${state.name}`
+    const result =
+      'the partition goes on without segments: nothing of it is rolled or cleaned, and old data is still dropped, until the document is repaired or deleted'
+    ;(this.#rooms.unreadable ?? UNNAMED)({ kind: KIND, what, why: error, result })
+  }
+}
+
+/** Returns the rows that change what is stored. */
+function rowsOf(stored: SealedSegments, next: SealedSegments): Row[] {
+  const before = new Map(stored.segments.map(segment => [segment.base, segment]))
+  const after = new Set(next.segments.map(({ base }) => base))
+  const { epoch, end } = next
+  const rows: Row[] = [{ key: HEAD, value: Buffer.from(JSON.stringify({ format: FORMAT, epoch, end })) }]
+  for (const base of before.keys()) if (!after.has(base)) rows.push({ key: String(base), value: null })
+  for (const segment of next.segments) {
+    if (before.get(segment.base) === segment) continue
+    const { base, ...members } = segment
+    rows.push({ key: String(base), value: Buffer.from(JSON.stringify(members)) })
+  }
+  return rows
+}
+
+function decode(stream: StreamId, document: Document | null): SealedSegments {
+  if (document === null) return NO_SEGMENTS
+  try {
+    return decodeFields(document.fields)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new UnreadableDocument(`The document of the segments of ${stream} cannot be read: ${why}.`, { cause: error })
+  }
+}
+
+/** Throws an Error that says what is wrong if the fields do not have the form that `rowsOf` writes. */
+function decodeFields(fields: ReadonlyMap<string, Uint8Array>): SealedSegments {
+  const segments: Segment[] = []
+  for (const [key, value] of fields) if (key !== HEAD) segments.push(decodeSegment(key, value))
+  segments.sort((one, other) => one.base - other.base)
+  const { format, epoch, end } = jsonOf(fields.get(HEAD)) as { format: unknown; epoch: number; end: number }
+  if (format !== FORMAT) throw new Error(`its format is ${format}, and this version reads ${FORMAT}`)
+  if (!isOffset(epoch) || !isOffset(end)) throw new Error('it has no epoch and end')
+  for (const [i, { base, next }] of segments.entries()) {
+    const due = segments[i + 1]?.base ?? end
+    if (base >= next || next !== due) throw new Error(`its segment at ${base} ends at ${next} and not at ${due}`)
+  }
+  return { segments, end, epoch, isReadable: true }
+}
+
+function decodeSegment(key: string, value: Uint8Array): Segment {
+  const segment = { base: Number(key), ...(jsonOf(value) as Omit<Segment, 'base'>) }
+  const { base, next, sealedAtMs, bytes, maxTimestamp, epochs, cleanedAtMs } = segment
+  const { plainBytes, batches, records, minTimestamp, firstAppendMs, lastAppendMs } = segment
+  const isKnown =
+    isOffset(base) &&
+    isOffset(next) &&
+    [sealedAtMs, bytes, maxTimestamp].every(Number.isInteger) &&
+    [plainBytes, batches, records, minTimestamp, firstAppendMs, lastAppendMs, cleanedAtMs].every(isCount) &&
+    Array.isArray(epochs) &&
+    epochs.every(isEpochStart)
+  if (!isKnown) throw new Error(`its field ${JSON.stringify(key.slice(0, 40))} describes no segment`)
+  return segment
+}
+
+function jsonOf(value: Uint8Array | undefined): unknown {
+  const found: unknown = JSON.parse(Buffer.from(value ?? []).toString())
+  if (typeof found !== 'object' || found === null) throw new Error('it is no object')
+  return found
+}
+
+const isOffset = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+const isCount = (value: number | null) => value === null || Number.isInteger(value)
+const isEpochStart = (value: EpochStart | null) =>
+  value !== null && isOffset(value.epoch) && isOffset(value.startOffset)

@@ -1,0 +1,168 @@
+// The segments of a log: how chunks of the time index (time-index.ts) become segments, and when. Segments follow each
+// other without a gap. Behind the last sealed segment comes the active segment, up to the end of the log. It has no
+// record anywhere. This file is pure: it stores nothing (segment-documents.ts does) and drops nothing (droppable.ts
+// decides).
+//
+//   log start                                                        high watermark    end
+//   | sealed segment | sealed segment | active segment: sealed chunks, open chunk |
+//
+// Retention may drop the newest batch of a log with its segment: readers then begin at the log start, which is the end.
+// Cleaning must keep the newest batch, emptied if need be, so that a reader below the high watermark always finds a
+// next place. The cleaner follows that rule, and `batches` of Rewrite in store/store.ts states it.
+
+import type { TopicConfigs } from '../settings/topic-configs.ts'
+import type { EpochStart } from '../store/store.ts'
+import { type Chunk, type Counts, earlierOf } from './time-index.ts'
+
+/** A sealed part [base, next) of a log. Its numbers are those at the time of sealing. Null: unknown. */
+export interface Segment extends Counts {
+  readonly base: number
+  readonly next: number
+  /** By the clock of the leader that sealed it. */
+  readonly sealedAtMs: number
+  /** Stored bytes of its batches. */
+  readonly bytes: number
+  /** The largest record timestamp; -1 when no record has one. */
+  readonly maxTimestamp: number
+  /** The times of its first and last append, by the clocks of the leaders. */
+  readonly firstAppendMs: number | null
+  readonly lastAppendMs: number | null
+  /** The leader epochs that own its offsets. The first one may begin below `base`. */
+  readonly epochs: readonly EpochStart[]
+  /** The time of the end of the last pass of the cleaner over it; null if it was never cleaned. */
+  readonly cleanedAtMs: number | null
+}
+
+/** The sealed segments of a partition, as their document has them (segment-documents.ts). */
+export interface SealedSegments {
+  /** Oldest first; each begins where the one before ended. Those below the log start may be missing. */
+  readonly segments: readonly Segment[]
+  /** The end of the last segment that was ever sealed; 0 if none was. */
+  readonly end: number
+  /** The leader epoch of the last writer. */
+  readonly epoch: number
+  /** False if the document cannot be read. Then there are no segments, and none is sealed. */
+  readonly isReadable: boolean
+}
+
+export const NO_SEGMENTS: SealedSegments = Object.freeze({
+  segments: Object.freeze([]),
+  end: 0,
+  epoch: 0,
+  isReadable: true,
+})
+
+/** The log of a partition as its leader knows it. */
+export interface RollableLog {
+  /** The end of the last sealed segment, or the log start if that is higher. */
+  readonly activeFrom: number
+  readonly highWatermark: number
+  readonly chunks: readonly Chunk[]
+  readonly epochs: readonly EpochStart[]
+}
+
+/** `maxCompactionLagMs` is absent if the version does not compact. */
+export type RollConfigs = Pick<TopicConfigs, 'cleanupPolicy' | 'retentionMs' | 'segmentBytes' | 'segmentMs'> & {
+  readonly maxCompactionLagMs?: number
+}
+
+/**
+ * Returns where the active segment must be cut at this time: the ends of new segments, ascending; empty if it stays
+ * active. Each is the end of a chunk and not above the high watermark. A segment ends with the chunk with which it
+ * reaches segment.bytes. The whole active segment is sealed when its first append is segment.ms ago (for a compacted
+ * topic also max.compaction.lag.ms, KIP-354), or when its newest record has passed retention.ms, as Kafka does. A chunk
+ * that is not learned yet ends the search.
+ */
+export function segmentEnds(log: RollableLog, configs: RollConfigs, nowMs: number): readonly number[] {
+  const { cleanupPolicy, retentionMs, segmentBytes, segmentMs, maxCompactionLagMs = Number.POSITIVE_INFINITY } = configs
+  const mostMs = cleanupPolicy.includes('compact') ? Math.min(segmentMs, maxCompactionLagMs) : segmentMs
+  const expiredMs =
+    cleanupPolicy.includes('delete') && retentionMs >= 0 ? nowMs - retentionMs : Number.NEGATIVE_INFINITY
+  const ends: number[] = []
+  let bytes = 0
+  let firstMs: number | null = null
+  let newestMs = -1
+  /** The end of the last chunk with batches that the next segment can have. */
+  let last = -1
+  for (const chunk of activeChunks(log)) {
+    if (!chunk.isKnown || chunk.next > log.highWatermark) {
+      // The records that this chunk may have are newer than those before it.
+      newestMs = Number.POSITIVE_INFINITY
+      break
+    }
+    if (chunk.bytes === 0) continue
+    bytes += chunk.bytes
+    firstMs ??= startedAtMs(chunk)
+    newestMs = Math.max(newestMs, chunk.newestMs)
+    last = chunk.next
+    if (bytes < segmentBytes) continue
+    ends.push(chunk.next)
+    bytes = 0
+    firstMs = null
+    newestMs = -1
+  }
+  if (bytes > 0 && (nowMs - firstMs! >= mostMs || newestMs < expiredMs)) ends.push(last)
+  return ends
+}
+
+/**
+ * Returns the time of the first append of a chunk with batches. If it is not known, the time that retention uses stands
+ * in, as Kafka uses the records' own timestamps after a restart.
+ */
+function startedAtMs({ firstAppendMs, newestMs }: Chunk): number {
+  return firstAppendMs ?? newestMs
+}
+
+/** Returns the segment from `base` to `next`. Counts that one of its chunks does not know are null. */
+export function segmentOf(log: RollableLog, base: number, next: number, sealedAtMs: number): Segment {
+  const { epochs } = log
+  const own = epochs.filter((epoch, i) => epoch.startOffset < next && (epochs[i + 1]?.startOffset ?? next) > base)
+  let sum: Part | null = null
+  for (const chunk of log.chunks) {
+    if (chunk.next <= base || chunk.from >= next || (chunk.isKnown && chunk.bytes === 0)) continue
+    // Only a chunk that was learned while the segments could not be read reaches over the beginning of a segment.
+    const isCut = chunk.from < base || chunk.next > next
+    const counts = isCut ? { ...chunk, plainBytes: null, batches: null, records: null } : chunk
+    sum = sum === null ? counts : joined(sum, counts)
+  }
+  const { bytes, plainBytes, batches, records, minTimestamp, maxTimestamp, firstAppendMs, lastAppendMs } =
+    sum ?? NOTHING
+  const times = { minTimestamp, maxTimestamp, firstAppendMs, lastAppendMs }
+  return { base, next, sealedAtMs, bytes, plainBytes, batches, records, ...times, epochs: own, cleanedAtMs: null }
+}
+
+type Part = Omit<Segment, 'base' | 'next' | 'sealedAtMs' | 'epochs' | 'cleanedAtMs'>
+
+const NOTHING: Part = Object.freeze({
+  bytes: 0,
+  plainBytes: 0,
+  batches: 0,
+  records: 0,
+  minTimestamp: -1,
+  maxTimestamp: -1,
+  firstAppendMs: null,
+  lastAppendMs: null,
+})
+
+function joined(one: Part, other: Part): Part {
+  return {
+    bytes: one.bytes + other.bytes,
+    plainBytes: both(one.plainBytes, other.plainBytes, add),
+    batches: both(one.batches, other.batches, add),
+    records: both(one.records, other.records, add),
+    minTimestamp: both(one.minTimestamp, other.minTimestamp, earlierOf),
+    maxTimestamp: Math.max(one.maxTimestamp, other.maxTimestamp),
+    firstAppendMs: both(one.firstAppendMs, other.firstAppendMs, Math.min),
+    lastAppendMs: both(one.lastAppendMs, other.lastAppendMs, Math.max),
+  }
+}
+
+const add = (one: number, other: number) => one + other
+
+function both(one: number | null, other: number | null, join: (one: number, other: number) => number): number | null {
+  return one === null || other === null ? null : join(one, other)
+}
+
+function* activeChunks({ activeFrom, chunks }: RollableLog): Generator<Chunk> {
+  for (const chunk of chunks) if (chunk.next > activeFrom) yield chunk
+}
