@@ -1,5 +1,5 @@
-// The log room on the memory store and the simulated clock, for its own tests and those of the higher rooms. The storage
-// worker of the one broker starts the rounds.
+// The log room on the memory store and the simulated clock, for its own tests and those of the higher rooms. The
+// storage worker of the one broker starts the rounds.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
