@@ -20,6 +20,7 @@ import { type Clock, systemClock, within } from './base/clock.ts'
 import { type Random, systemRandom } from './base/random.ts'
 import { startOrder } from './base/start-order.ts'
 import { aloneInCluster, type Cluster, joinCluster } from './cluster/cluster.ts'
+import type { Peers } from './cluster/peers.ts'
 import { acceptsPeer, isMember, presentCertificate } from './cluster/trust.ts'
 import { type ClientQuotas, openClientQuotas } from './coordinator/client-quotas.ts'
 import { type Coordination, type Groups, openGroups } from './coordinator/groups.ts'
@@ -53,6 +54,8 @@ import { startHistory } from './telemetry/history.ts'
 import { createLogger, type Logger, writeToStandardOutput } from './telemetry/logger.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { watchRuntime } from './telemetry/runtime-metrics.ts'
+import { leaseAlone, openLease } from './tier/lease.ts'
+import { openStorageWorker, type StorageWorker } from './tier/worker.ts'
 import type { ServerCertificate } from './tls/server-certificate.ts'
 
 export interface BrokerOptions {
@@ -131,6 +134,7 @@ const ORDER = startOrder<Given>()
   )
   .step('the authentication', openSasl)
   .step('the connections to other brokers', openOthers, ({ peers }) => peers.close())
+  .step('the storage worker', openWorker, ({ storageWorker }) => storageWorker.close())
   .step('the watch of descriptors', openDescriptors, ({ watch }) => watch.close())
   .step(
     'the lag gauges',
@@ -433,6 +437,32 @@ function openOthers(made: Omit<PeersRooms, 'certificate'> & Certified) {
   return { peers: openPeers({ ...made, certificate: made.kafkaCertificate }) }
 }
 
+async function openWorker(
+  made: Given & {
+    readonly store: Store
+    readonly cluster: Cluster
+    readonly catalogue: CatalogueKeeper
+    readonly logs: Logs
+    readonly peers: Peers
+  },
+): Promise<{ readonly storageWorker: StorageWorker }> {
+  const { settings, logger, isShared, fail, nodeId: brokerId, logs } = made
+  const isCandidate = settings.get('storage.worker.enabled')
+  const lease = isShared
+    ? await openLease({
+        ...made,
+        logger: logger.named('storage.worker'),
+        brokerId,
+        incarnation: made.cluster.incarnation,
+        isCandidate,
+        durationMs: settings.get('storage.worker.lease-duration'),
+        tickMs: settings.get('storage.worker.tick-interval'),
+        lost: fail,
+      })
+    : leaseAlone(brokerId, isCandidate)
+  return { storageWorker: openStorageWorker({ ...made, lease, runRound: logs.runRound, lost: fail }) }
+}
+
 function openDescriptors({ clock, logger }: Given) {
   return { descriptors: readDescriptors(), watch: watchDescriptors(clock, logger.named('broker')) }
 }
@@ -521,7 +551,7 @@ function closeDoor(door: Door): Promise<void> {
 }
 
 async function drain(made: Made, started: { open(): readonly string[]; end(): Promise<void> }): Promise<void> {
-  const { settings, clock, isShared, up, draining, listeners, http, logs, groups } = made
+  const { settings, clock, isShared, up, draining, listeners, http, logs, groups, storageWorker } = made
   const log = made.logger.named('broker')
   up.set(0)
   const timeoutMs = settings.get('broker.drain-timeout')
@@ -534,6 +564,8 @@ async function drain(made: Made, started: { open(): readonly string[]; end(): Pr
       work.then(() => true),
       () => false,
     )
+  // Another broker takes the lease at its next look. The end of the worker's step waits for the store.
+  void storageWorker.release().catch(made.fail)
   const leads = isShared && settings.get('broker.enabled')
   if (leads && !(await isDone(timeoutMs * HAND_OVER_SHARE, handOver(made))))
     log.warn(

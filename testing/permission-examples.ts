@@ -272,6 +272,19 @@ export const examples: readonly Example[] = [
   ['DescribeDeliveries', 0, { groups: ['g'], readers: [] }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
   ['DescribeBrokerMetrics', 0, { withHistory: true }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
   ['DescribeTopicMetrics', 0, { names: ['a'], samples: 1 }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
+  [
+    'RunStorageRound',
+    0,
+    { holderId: 0, incarnation: '', fence: 0, round: 1, concurrency: 1, isCleaningAllowed: false },
+    'request: CLUSTER_ACTION CLUSTER kafka-cluster',
+  ],
+  ['DescribeStorageWorker', 0, { start: false }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
+  [
+    'DescribeSegments',
+    0,
+    { topicId: ID_OF_A, partition: 0, skip: 0, limit: 1 },
+    'request: CLUSTER_ACTION CLUSTER kafka-cluster',
+  ],
   ['DescribeClientQuotas', 0, {}, 'request: DESCRIBE_CONFIGS CLUSTER kafka-cluster'],
   [
     'AlterClientQuotas',

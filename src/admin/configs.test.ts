@@ -27,6 +27,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
     endpoints,
     version: null,
     certificates: [],
+    features: [],
     expiryMs: 1_000,
   }
   const cluster = { brokers: () => [self] }

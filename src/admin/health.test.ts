@@ -2,16 +2,30 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import type { Round } from '../api/storage.ts'
 import { testSettings, type Values } from '../settings/settings.ts'
 import type { Pong } from '../store/store.ts'
 import { createHealth } from './health.ts'
+
+/** A worker that has started no round; without an id no broker holds its lease. */
+const worker = (id: number | null = 0, round: Round | null = null) => ({
+  holder: () => (id === null ? null : { id, incarnation: '', sinceMs: null }),
+  round: () => round,
+})
 
 function kept(overrides: Partial<Values> = {}) {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
   const broker = { isUp: true }
   const settings = testSettings({ 'storage.local.embedded.path': '/', ...overrides })
-  const health = createHealth({ store, clock, settings, isUp: () => broker.isUp, certificates: () => [] })
+  const health = createHealth({
+    store,
+    clock,
+    settings,
+    isUp: () => broker.isUp,
+    certificates: () => [],
+    storageWorker: worker(),
+  })
   const statuses = async () => {
     const [tree, readiness] = await Promise.all([health.tree(), health.readiness()])
     return { health: tree.status, readiness: readiness.status, liveness: health.liveness().status }
@@ -32,14 +46,18 @@ function answering(pongs: () => readonly Pong[]) {
   const clock = new SimulatedClock()
   const store = { ping: async () => pongs() }
   const settings = testSettings()
-  return { clock, health: createHealth({ store, clock, settings, isUp: () => true, certificates: () => [] }) }
+  return {
+    clock,
+    health: createHealth({ store, clock, settings, isUp: () => true, certificates: () => [], storageWorker: worker() }),
+  }
 }
 
 test('health: a broker that serves, and whose store answers, is up, ready and alive', async () => {
   const { health, statuses } = kept()
   assert.deepEqual(await statuses(), { health: 'UP', readiness: 'UP', liveness: 'UP' })
   const { components } = await health.tree()
-  assert.deepEqual(Object.keys(components), ['store', 'broker', 'diskSpace', 'ping', 'ssl'])
+  assert.deepEqual(Object.keys(components), ['store', 'broker', 'diskSpace', 'ping', 'storageWorker', 'ssl'])
+  assert.deepEqual(components.storageWorker, { status: 'UP', details: { holder: 0 } })
   assert.deepEqual(Object.keys((await health.readiness()).components), ['readinessState', 'store'])
   assert.deepEqual(Object.keys(health.liveness().components), ['livenessState'])
 })
@@ -147,6 +165,7 @@ test('health: ssl is down before and after the validity of a certificate, but no
       settings: testSettings(),
       isUp: () => true,
       certificates: () => [certificate],
+      storageWorker: worker(),
     })
     return (await health.tree()).components.ssl!
   }
@@ -176,4 +195,33 @@ test('if security is off, health warns who may do everything, and stays up', asy
     'INSECURE: every client that reaches 0.0.0.0 may do everything (svc.admin.security-enabled=false).',
   ])
   assert.match(String((await open('127.0.0.1'))[1]), /^Every program on this machine may do everything/)
+})
+
+test('health: without a holder of the lease, or after a round that a broker did not run, the details say so', async () => {
+  const clock = new SimulatedClock()
+  const rooms = { store: createMemoryStore(clock), clock, isUp: () => true, certificates: () => [] }
+  const shown = async (storageWorker: ReturnType<typeof worker>, overrides: Partial<Values> = {}) => {
+    const settings = testSettings({ 'storage.local.embedded.path': '/', ...overrides })
+    const { status, components } = await createHealth({ ...rooms, settings, storageWorker }).tree()
+    return [status, components.storageWorker!.details]
+  }
+  const none = 'No broker holds the lease of the storage worker: nothing is rolled, dropped or cleaned; '
+  assert.deepEqual(await shown(worker(null)), [
+    'UP',
+    { holder: null, warning: `${none}this broker takes it when it is free.` },
+  ])
+  assert.deepEqual(await shown(worker(null), { 'storage.worker.enabled': false }), [
+    'UP',
+    { holder: null, warning: `${none}svc.storage.worker.enabled is false on this broker.` },
+  ])
+  const done = { partitions: 1, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+  const brokers = [
+    { id: 1, outcome: 'done' as const, ...done, trouble: null },
+    { id: 2, outcome: 'silent' as const, ...done, trouble: 'The broker, broker 2 is gone.' },
+  ]
+  const round = { number: 1, startedAt: '2026-01-01T00:00:00.000Z', tookMs: 1, brokers }
+  assert.deepEqual(await shown(worker(1, round)), [
+    'UP',
+    { holder: 1, warning: 'Broker 2: The broker, broker 2 is gone.' },
+  ])
 })

@@ -6,6 +6,8 @@
 //   broker         the gauge svc.broker.up                       0: before the listeners are open, while draining;
 //                                                                never without the Kafka listener (broker.enabled)
 //   diskSpace      the file system of the data folder            less than 10 MiB are free
+//   storageWorker  the lease of the storage worker              never: its details say if no broker holds the lease,
+//                                                                or brokers have not run the last round
 //   ssl            the certificates of ports that speak TLS      one is not valid yet or no longer valid
 //   ping           nothing: the answer itself is the sign        never
 //
@@ -19,7 +21,9 @@ import { isLoopback } from '../settings/endpoints.ts'
 import { chooseEngine } from '../settings/engine.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Pong, Store } from '../store/store.ts'
+import type { StorageWorker } from '../tier/worker.ts'
 import type { CertificateState } from '../tls/server-certificate.ts'
+import { whyNoHolder } from './storage-worker.ts'
 
 /** The details of a component. They contain addresses and versions, so only signed-in users see them. */
 export type Details = Readonly<Record<string, unknown>>
@@ -55,6 +59,7 @@ export interface HealthRooms {
   readonly isUp: () => boolean
   /** Returns the certificate of each port that speaks TLS. */
   readonly certificates: () => readonly CertificateState[]
+  readonly storageWorker: Pick<StorageWorker, 'holder' | 'round'>
 }
 
 /** A process without the Kafka listener has no broker that could be down, and it shall receive HTTP clients. */
@@ -86,6 +91,7 @@ export function createHealth(rooms: HealthRooms): Health {
         broker: broker(),
         diskSpace: ofDisk,
         ping: { status: 'UP', details: {} },
+        storageWorker: storageWorker(rooms),
         ssl: ssl(rooms.certificates(), clock),
         ...openDoor(settings),
       })
@@ -155,6 +161,19 @@ async function diskSpace(settings: Settings, clock: Clock): Promise<Component> {
   return await within(clock, TIMEOUT_MS, asked, () => {
     return { status: 'DOWN', details: { path, failure: `no answer within ${TIMEOUT_MS} ms` } }
   })
+}
+
+/**
+ * Returns the broker that holds the lease, and a warning if no broker does, or if a broker has not run its part of the
+ * newest round of this broker. The status is UP, because clients are served all the same.
+ */
+function storageWorker(rooms: Pick<HealthRooms, 'storageWorker' | 'settings'>): Component {
+  const holder = rooms.storageWorker.holder()
+  const troubled = rooms.storageWorker.round()?.brokers.filter(({ trouble }) => trouble !== null) ?? []
+  const warning =
+    holder === null ? whyNoHolder(rooms) : troubled.map(({ id, trouble }) => `Broker ${id}: ${trouble}`).join(' ')
+  const details = { holder: holder?.id ?? null, ...(warning === '' ? {} : { warning }) }
+  return { status: 'UP', details }
 }
 
 /**

@@ -12,6 +12,7 @@ const OTHER: BrokerInfo = {
   endpoints: [{ name: 'PLAINTEXT', host: '127.0.0.1', port: 1, security: 'plaintext' }],
   version: null,
   certificates: [],
+  features: [],
   expiryMs: 1_000,
 }
 

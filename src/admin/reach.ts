@@ -350,7 +350,7 @@ interface Question<P extends Place, T> {
 }
 
 /** Resolves to one answer for each place, in order. The requests to other brokers run at the same time. */
-async function ask<P extends Place, T>(
+export async function ask<P extends Place, T>(
   rooms: ReachRooms,
   places: readonly P[],
   { isWrite = false, here, there }: Question<P, T>,

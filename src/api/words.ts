@@ -96,5 +96,12 @@ export type SecurityProtocol = (typeof SECURITY_PROTOCOLS)[number]
 /** The units of configs and settings whose value is a bare number. */
 export const UNITS = Object.freeze(['ms', 'minutes', 'hours', 'bytes', 'records'] as const)
 
+/**
+ * The outcomes of the part of one broker in a round of the storage worker. `waiting`: it was not asked yet.
+ * `running`: its part goes on. `refused`: it did not begin, for a reason. `silent`: it did not answer. `abandoned`: the
+ * broker that had started the round lost the lease or closed.
+ */
+export const ROUND_OUTCOMES = Object.freeze(['waiting', 'running', 'done', 'refused', 'silent', 'abandoned'] as const)
+
 /** The states of the circuit breaker between a broker and its store. */
 export const BREAKER_STATES = Object.freeze(['disabled', 'closed', 'half-open', 'open'] as const)

@@ -9,6 +9,12 @@ import { type Document, type Row, UnreadableDocument } from '../store/store.ts'
 export const KIND: DocumentKind = 'broker'
 const FIELD = 'broker'
 
+/**
+ * The abilities of this version that brokers need of each other before they use them. `rewrite`: it reads a log of
+ * which the cleaner has rewritten a part. A version without it would serve cleaned ranges as gaps.
+ */
+export const FEATURES: readonly string[] = Object.freeze(['rewrite'])
+
 /** The advertised address of a listener. */
 export interface Endpoint {
   readonly name: string
@@ -31,12 +37,14 @@ export interface BrokerInfo {
    * the broker replaces its certificate, they are the new one and the old one.
    */
   readonly certificates: readonly string[]
+  /** The features of the broker's version, from FEATURES of that version; empty for older releases. */
+  readonly features: readonly string[]
   /** After this time without a sign of life the other brokers consider it dead. */
   readonly expiryMs: number
 }
 
-export function rowOf({ incarnation, rack, endpoints, version, certificates, expiryMs }: BrokerInfo): Row {
-  const record = { incarnation, rack, endpoints, version, certificates, expiryMs }
+export function rowOf({ incarnation, rack, endpoints, version, certificates, features, expiryMs }: BrokerInfo): Row {
+  const record = { incarnation, rack, endpoints, version, certificates, features, expiryMs }
   return { key: FIELD, value: Buffer.from(JSON.stringify(record)) }
 }
 
@@ -50,6 +58,7 @@ export function brokerOf({ name, fields }: Document): BrokerInfo {
       endpoints,
       version,
       certificates = [],
+      features = [],
       expiryMs,
     } = JSON.parse(Buffer.from(fields.get(FIELD) ?? []).toString())
     const isKnown =
@@ -60,8 +69,8 @@ export function brokerOf({ name, fields }: Document): BrokerInfo {
       isTextOrNot(version) &&
       Array.isArray(endpoints) &&
       endpoints.every(isEndpoint) &&
-      Array.isArray(certificates) &&
-      certificates.every(each => typeof each === 'string') &&
+      isTexts(certificates) &&
+      isTexts(features) &&
       typeof expiryMs === 'number' &&
       expiryMs > 0
     if (isKnown)
@@ -77,6 +86,7 @@ export function brokerOf({ name, fields }: Document): BrokerInfo {
         })),
         version: version ?? null,
         certificates,
+        features,
         expiryMs,
       })
   } catch (cause) {
@@ -88,6 +98,10 @@ export function brokerOf({ name, fields }: Document): BrokerInfo {
 /** Returns whether the document has exactly this record. */
 export function holds({ fields }: Document, record: BrokerInfo): boolean {
   return Buffer.compare(fields.get(FIELD) ?? Buffer.alloc(0), rowOf(record).value!) === 0
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every(each => typeof each === 'string')
 }
 
 function isTextOrNot(value: unknown): boolean {

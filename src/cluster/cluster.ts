@@ -9,7 +9,7 @@ import type { Random } from '../base/random.ts'
 import { isStoreFailure, type Store } from '../store/store.ts'
 import type { NameUnreadable } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import type { BrokerInfo, Endpoint } from './broker-record.ts'
+import { type BrokerInfo, type Endpoint, FEATURES } from './broker-record.ts'
 import { openEpochs } from './epochs.ts'
 import { joinCluster as join, type Membership } from './membership.ts'
 import { drawOf, hashOf, hashWithin, orderOf } from './rendezvous.ts'
@@ -195,6 +195,7 @@ export function aloneInCluster(brokerId: number, rack: string | null, version: s
         endpoints,
         version,
         certificates: [],
+        features: FEATURES,
         expiryMs: Number.POSITIVE_INFINITY,
       }),
     ])

@@ -32,7 +32,7 @@ import {
 } from '../store/store.ts'
 import type { NameUnreadable } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import { type BrokerInfo, brokerOf, describe, type Endpoint, holds, KIND, rowOf } from './broker-record.ts'
+import { type BrokerInfo, brokerOf, describe, type Endpoint, FEATURES, holds, KIND, rowOf } from './broker-record.ts'
 
 export interface MembershipRooms {
   readonly store: Store
@@ -124,6 +124,7 @@ export async function joinCluster(rooms: MembershipRooms): Promise<Membership> {
     endpoints: [],
     version: rooms.version ?? null,
     certificates: [],
+    features: FEATURES,
     expiryMs,
   })
   let confirmedAtMs = clock.monotonic()

@@ -36,6 +36,7 @@ const table = {
   SHUTTING_DOWN: [503, 'The broker is shutting down.'],
   BROKER_UNAVAILABLE: [503, 'Another broker of the cluster does not answer.'],
   BUSY: [503, 'The broker has too much to do.'],
+  NO_STORAGE_WORKER: [503, 'No broker runs the storage worker.'],
   STORE_UNAVAILABLE: [503, 'The store does not answer.'],
   CONSOLE_NOT_BUILT: [503, 'The web console is not there yet.'],
 } as const satisfies Record<string, readonly [status: number, title: string]>
@@ -100,6 +101,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
   COORDINATOR_NOT_AVAILABLE: 503,
   COORDINATOR_LOAD_IN_PROGRESS: 503,
   NOT_COORDINATOR: 503,
+  NOT_CONTROLLER: 503,
   KAFKA_STORAGE_ERROR: 503,
   NOT_ENOUGH_REPLICAS: 503,
   NOT_ENOUGH_REPLICAS_AFTER_APPEND: 503,
@@ -109,6 +111,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
 /** Titles for codes whose text in Kafka fits only some of their uses. */
 const TITLE_OF_REFUSAL: Readonly<Record<string, string>> = {
   INVALID_PARTITIONS: 'A topic cannot have this number of partitions.',
+  NOT_CONTROLLER: 'The storage worker has just moved to another broker.',
 }
 
 export function fromRefusal({ code, name, message }: Refusal): Problem {

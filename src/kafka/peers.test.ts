@@ -24,6 +24,7 @@ function open(t: TestContext, ports: Readonly<Record<number, number>>) {
     endpoints: [{ name: 'PLAINTEXT', host: '127.0.0.1', port, security: 'plaintext' }],
     version: null,
     certificates: [],
+    features: [],
     expiryMs: 1_000,
   })
   let living = Object.entries(ports).map(([id, port]) => infoOf(Number(id), port))

@@ -2,7 +2,7 @@
 // topics as they come and go, and shares one tail cache, one set of waiters and one upkeep among them. It runs rounds
 // of the storage worker over them. partition.ts has the work of one partition.
 
-import type { Clock, Timer } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
 import type { Random } from '../base/random.ts'
 import { Semaphore } from '../base/semaphore.ts'
@@ -186,7 +186,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     metrics,
     work: given.cleanerWork ?? thread,
     mapBytes: settings.get('storage.worker.dedupe-buffer'),
-    cleanableUpTo: partition => partition.state.timeIndex.chunks.at(-1)!.from,
+    cleanableUpTo: partition => partition.activeFrom,
     stop: () => thread.stop(),
   })
 
@@ -412,13 +412,13 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const intervalMs = settings.get('storage.worker.tick-interval')
   let round: Promise<RoundReport> | null = null
 
-  async function startRound({ concurrency }: RoundShare): Promise<RoundReport> {
+  async function startRound({ concurrency, isCleaningAllowed }: RoundShare): Promise<RoundReport> {
     const report = await runRound(
       {
         clock,
         leadership,
         documents,
-        cleaner: null,
+        cleaner: isCleaningAllowed ? cleaner : null,
         failed(phase, { state }, error) {
           countFailure(phase, error)
           logger
@@ -449,22 +449,6 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     return round
   }
 
-  // THE TIMER OF ROUNDS. The storage worker of the cluster (tier/) replaces all from here to `stopRounds`: its holder
-  // calls `runRound` of every leader.
-  const isWorkerEnabled = settings.get('storage.worker.enabled')
-  const share = { concurrency: settings.get('storage.worker.tick-concurrency'), isCleaningAllowed: false }
-  let roundTimer: Timer | null = null
-  const roundLater = () => {
-    roundTimer = clock.timer(intervalMs, () => void joinRound(share).finally(() => isClosed || roundLater()))
-  }
-  if (isWorkerEnabled) roundLater()
-  const up = metrics.child('svc.storage.worker.up', {})
-  up.set(isWorkerEnabled ? 1 : 0)
-  const stopRounds = () => {
-    roundTimer?.cancel()
-    up.set(0)
-  }
-
   return {
     partition: (topicId, index) => topics.get(topicId)?.[index] ?? null,
     refused(topic, index, batch, refusal) {
@@ -492,7 +476,6 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       waiters.release()
       await lastReassignment
       offsetGauges.stop()
-      stopRounds()
       await upkeep.stop()
       await round
       await cleaner.stop()

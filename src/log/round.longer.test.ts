@@ -240,11 +240,8 @@ test('a store that fails is counted and tried again', async t => {
   assert(metrics.total('svc.storage.worker.failures') > 0)
 })
 
-test('with the worker off nothing is dropped, and the gauge says that it is off', async t => {
-  const on = await openLogWorld(t)
-  assert.match(await on.metrics.scrape(), /^svc_storage_worker_up 1$/m)
-  const { createPartition, clock, metrics } = await openLogWorld(t, { overrides: { 'storage.worker.enabled': false } })
-  assert.match(await metrics.scrape(), /^svc_storage_worker_up 0$/m)
+test('with the worker off nothing is dropped', async t => {
+  const { createPartition, clock } = await openLogWorld(t, { overrides: { 'storage.worker.enabled': false } })
   const partition = await createPartition({
     'retention.ms': String(HOUR),
     'retention.bytes': '1',

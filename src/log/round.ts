@@ -29,8 +29,8 @@ export type Phase = 'roll' | 'retention' | 'cleaning'
 export interface RoundCleaner {
   /** Returns the partitions that are to be cleaned, the dirtiest first. */
   candidates(partitions: readonly Partition[], nowMs: number): readonly { readonly partition: Partition }[]
-  /** Cleans a partition. `cleanedTo` is the end of what is clean now, `bytes` the number of bytes that were removed. */
-  clean(partition: Partition, nowMs: number): Promise<{ readonly cleanedTo: number; readonly bytes: number }>
+  /** Cleans a partition, and resolves with the number of bytes that were removed. */
+  clean(partition: Partition, nowMs: number): Promise<{ readonly bytesDropped: number }>
 }
 
 export interface RoundRooms {
@@ -120,9 +120,10 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
     if (share.isStopped()) break
     if (!isOurs(partition)) continue
     await inPhase('cleaning', partition, async () => {
-      const { cleanedTo, bytes } = await cleaner!.clean(partition, nowMs)
+      const { bytesDropped } = await cleaner!.clean(partition, nowMs)
+      const { cleanedTo } = partition.state.cleaned
       done.cleaned++
-      done.cleanedBytes += bytes
+      done.cleanedBytes += bytesDropped
       await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, nowMs))
     })
   }

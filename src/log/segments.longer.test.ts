@@ -259,7 +259,8 @@ test('the cleaner has its turn after the other phases, and its segments say when
       async clean(partition: Partition) {
         seen.push(`${partition.index} has ${partition.segments.length} segments`)
         if (partition.index === 0) throw new Error('its first batch is damaged')
-        return { cleanedTo: partition.segments[0]!.next, bytes: 7 }
+        partition.state.cleaned = { ...partition.state.cleaned, cleanedTo: partition.segments[0]!.next }
+        return { bytesDropped: 7 }
       },
     },
   }

@@ -828,18 +828,22 @@ const remoteStorage = {
   'storage.worker.enabled': row(
     boolean(),
     'true',
-    'Run the worker that drops old data (and, with the remote tier, offloads it).',
+    'Let this broker run the storage worker of the cluster, which rolls segments, drops old data and cleans compacted topics (and, with the remote tier, offloads segments). One broker at a time does: the one that holds the lease. If no broker may, no data is dropped.',
   ),
-  'storage.worker.tick-interval': row(duration({ min: 1 }), '1m', 'How often the worker checks each partition.'),
+  'storage.worker.tick-interval': row(
+    duration({ min: 1 }),
+    '1m',
+    'How often the worker starts a round over all partitions.',
+  ),
   'storage.worker.tick-concurrency': row(
     integer({ min: 1, max: 1024 }),
     '8',
-    'Partitions that the worker handles at the same time.',
+    'Partitions that are handled at the same time, in the whole cluster.',
   ),
   'storage.worker.lease-duration': row(
     duration({ min: 1 }),
     '2m',
-    'Accepted for compatibility: the worker of a broker handles the partitions that the broker leads, and leadership replaces the lease. Must be longer than tick-interval.',
+    'How long the broker that runs the worker may give no sign of life before another one takes over. It stops by itself after half of that. Must be longer than tick-interval.',
   ),
   'storage.worker.dedupe-buffer': row(
     size({ min: 24 * 1024, max: 2 ** 31 - 1 }),

@@ -19,6 +19,7 @@ const kinds = Object.freeze({
   segments: 'the sealed segments of one partition (log)',
   'sign-in-failures': 'counters of failed sign-ins (auth)',
   'signing-key': 'a random key that all brokers share (auth)',
+  worker: 'the lease of the storage worker (tier)',
 })
 
 export type DocumentKind = keyof typeof kinds

@@ -365,6 +365,26 @@ const cases: Record<DocumentKind, Case> = {
       await admin(broker)
     },
   },
+  worker: {
+    later: '{"shards":3}',
+    isOnePlace: true,
+    // It is replaced only after its version has stood still for a lease; src/tier/lease.test.ts tests that.
+    isRepaired: true,
+    // A store that only one broker can use has no such document.
+    isRead: ({ isShared }) => isShared,
+    seed: async () => documents(() => 'lease', 'holder'),
+    check: runsRound,
+  },
+}
+
+/** Asks any broker to run a round until one holds the lease. */
+async function runsRound(broker: TestBroker) {
+  const session = await admin(broker)
+  await eventually(
+    'a round runs',
+    async () => (await session.ask('POST', '/api/v1/storage/worker/run')).status === 200,
+    20_000,
+  )
 }
 
 async function wrongPassword(broker: TestBroker) {
@@ -441,6 +461,7 @@ const SETTINGS: Partial<Values> = {
   'admin.password': PASSWORD,
   'broker.expiry': 1_000,
   'broker.drain-timeout': 2_000,
+  'storage.worker.lease-duration': 2_000,
   'storage.worker.tick-interval': 500,
 }
 

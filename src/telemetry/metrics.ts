@@ -48,6 +48,7 @@ interface Marks {
 }
 
 const SECONDS = Object.freeze([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
+const ROUND_SECONDS = Object.freeze([0.01, 0.05, 0.1, 0.5, 1, 5, 10, 60, 300, 3600])
 const BYTES = Object.freeze([
   64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 104_857_600,
 ])
@@ -303,8 +304,20 @@ const table = Object.freeze({
     'Compacted partitions that the cleaner leaves alone, because it cannot read one of their batches.',
     OURS,
   ),
-  'svc.storage.worker.up': gauge([], '1 while this broker runs the storage worker, for the partitions that it leads.'),
+  'svc.storage.worker.up': gauge(
+    [],
+    '1 while this broker holds the lease of the storage worker and starts the rounds of the cluster.',
+  ),
   'svc.storage.worker.failures': counter(['phase', 'error_type'], 'Steps of the storage worker that failed.'),
+  'svc.storage.worker.round': timer([], 'Rounds of the storage worker, at the broker that holds the lease.', {
+    ...OURS,
+    buckets: ROUND_SECONDS,
+  }),
+  'svc.storage.worker.refusals': counter(
+    ['reason'],
+    'Rounds that this broker refused: the sender does not hold the lease (not_holder), or the store has not confirmed the own lease (unconfirmed).',
+    OURS,
+  ),
   'svc.storage.worker.rolled_segments': counter([], 'Segments that the storage worker sealed.', OURS),
   'svc.storage.worker.dropped_bytes': counter([], 'Stored bytes that retention dropped.', OURS),
   'jvm.memory.used': gauge(

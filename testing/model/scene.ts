@@ -82,6 +82,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'storage.local.read.connections': '2',
   'storage.local.tail-cache-bytes': '256KB',
   'storage.local.write.connections': '2',
+  'storage.worker.lease-duration': '2s',
   'storage.worker.tick-interval': '100ms',
 }
 

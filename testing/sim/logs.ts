@@ -1,7 +1,10 @@
-// The log room on the memory store and the simulated clock, for its own tests and those of the higher rooms.
+// The log room on the memory store and the simulated clock, for its own tests and those of the higher rooms. The
+// storage worker of the one broker starts the rounds.
 
+import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Random, seededRandom } from '../../src/base/random.ts'
+import { aloneInCluster } from '../../src/cluster/cluster.ts'
 import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
 import { CleanerWork } from '../../src/log/cleaner/cleaner-work.ts'
 import { type Leadership, SOLE_LEADERSHIP } from '../../src/log/leadership.ts'
@@ -20,6 +23,8 @@ import {
 import { type Settings, testSettings } from '../../src/settings/settings.ts'
 import { createLogger, type Level } from '../../src/telemetry/logger.ts'
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts'
+import { leaseAlone } from '../../src/tier/lease.ts'
+import { openStorageWorker } from '../../src/tier/worker.ts'
 import { SimulatedClock } from './clock.ts'
 import { createMemoryStore, type MemoryStore } from './memory-store.ts'
 
@@ -74,7 +79,20 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
     logger,
     cleanerWork: new CleanerWork(),
   })
-  t?.after(() => logs.close())
+  const worker = openStorageWorker({
+    lease: leaseAlone(0, settings.get('storage.worker.enabled')),
+    cluster: aloneInCluster(0, null),
+    peers: { ask: () => assert.fail('there is no other broker') },
+    runRound: logs.runRound,
+    lost(error) {
+      throw error
+    },
+    ...{ catalogue, settings, clock, metrics, logger },
+  })
+  t?.after(async () => {
+    await worker.close()
+    await logs.close()
+  })
 
   const world: LogWorld = {
     clock,

@@ -8,6 +8,7 @@ import { groupCommands } from './groups.ts'
 import { healthCommands } from './health.ts'
 import { loggerCommands } from './loggers.ts'
 import { produceCommands } from './produce.ts'
+import { storageCommands } from './storage.ts'
 import { tailCommands } from './tail.ts'
 import { topicCommands } from './topics.ts'
 import { userCommands } from './users.ts'
@@ -22,5 +23,6 @@ export const commands: readonly Command[] = [
   ...aclCommands,
   ...credentialCommands,
   ...loggerCommands,
+  ...storageCommands,
   ...healthCommands,
 ]

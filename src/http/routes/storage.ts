@@ -1,9 +1,22 @@
-// The local tier: where partitions rest, and how much each takes.
+// The local tier: where partitions rest, how much each takes, its segments, and the storage worker.
 
-import type { Place } from '../../admin/reach.ts'
+import { checkPartition, findTopic, type Place } from '../../admin/reach.ts'
+import { segmentsOf } from '../../admin/segments.ts'
 import { describeStore, measureSizes, measureStreams, type Partitions, partitionsOf } from '../../admin/storage.ts'
-import { storageQuery, storageShape } from '../../api/storage.ts'
+import { describeWorker, runRound, whyNoHolder } from '../../admin/storage-worker.ts'
+import {
+  segmentsParams,
+  segmentsQuery,
+  segmentsShape,
+  startedRoundShape,
+  storageQuery,
+  storageShape,
+  workerShape,
+} from '../../api/storage.ts'
+import type { ListedSegment } from '../../log/partition.ts'
+import { isRefusal } from '../../protocol/errors.ts'
 import { type Paging, pageOf, searchFor } from '../paging.ts'
+import { problem } from '../problems.ts'
 import { type HttpRooms, reply, route } from '../route.ts'
 
 export const storageRoutes = [
@@ -23,7 +36,81 @@ export const storageRoutes = [
       return reply(200, { store, streams, total: partitions.total })
     },
   }),
+
+  route({
+    method: 'GET',
+    path: '/api/v1/storage/worker',
+    needs: 'viewer',
+    verb: 'show storage worker',
+    tag: 'storage',
+    doc: 'The broker that runs the storage worker of the cluster, its newest round, and whether partitions may be cleaned.',
+    answers: { 200: workerShape },
+    async answer(_request, rooms) {
+      return reply(200, await describeWorker(rooms))
+    },
+  }),
+
+  route({
+    method: 'POST',
+    path: '/api/v1/storage/worker/run',
+    needs: 'admin',
+    verb: 'run storage worker',
+    tag: 'storage',
+    doc: 'Starts a round of the storage worker over all partitions, or joins the one in progress, and waits up to 20 s for its end. Every broker takes the request.',
+    answers: { 200: startedRoundShape },
+    problems: { 503: 'NO_STORAGE_WORKER, NOT_CONTROLLER, LEADER_NOT_AVAILABLE' },
+    async answer(_request, rooms) {
+      const round = await runRound(rooms)
+      if (round === null) return problem('NO_STORAGE_WORKER', whyNoHolder(rooms))
+      return isRefusal(round) ? round : reply(200, { round })
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: '/api/v1/topics/:topic/partitions/:partition/segments',
+    needs: 'viewer',
+    verb: 'list segments of partition',
+    tag: 'storage',
+    doc: 'A page of the segments of a partition, the oldest first. If its leader does not answer, there are no segments, and `trouble` says why.',
+    params: segmentsParams,
+    query: segmentsQuery,
+    answers: { 200: segmentsShape },
+    problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION' },
+    async answer({ params: { topic: name, partition }, query: { offset: skip, limit } }, rooms) {
+      const topic = await findTopic(rooms, name)
+      if (isRefusal(topic)) return topic
+      const stranger = checkPartition(topic, partition)
+      if (stranger !== null) return stranger
+      const found = await segmentsOf(rooms, topic, partition, { skip, limit })
+      const leader = rooms.cluster.leaderOf(topic.id, partition)
+      const place = { topic: topic.name, partition, leaderId: leader < 0 ? null : leader }
+      if (isRefusal(found)) return reply(200, { ...place, ...NO_SEGMENTS, trouble: found.message })
+      const { startOffset, endOffset, cleanedTo, uncleanable, total } = found
+      const segments = found.segments.map(shownSegment)
+      const trouble = found.areReadable ? null : UNREADABLE_SEGMENTS
+      return reply(200, { ...place, startOffset, endOffset, cleanedTo, uncleanable, segments, total, trouble })
+    },
+  }),
 ]
+
+const UNREADABLE_SEGMENTS = 'The document of the sealed segments cannot be read, so the one segment is the whole log.'
+
+const NO_SEGMENTS = Object.freeze({
+  ...{ startOffset: null, endOffset: null, cleanedTo: null, uncleanable: null, segments: [], total: 0 },
+})
+
+function shownSegment({ sealedAtMs, firstAppendMs, lastAppendMs, cleanedAtMs, ...segment }: ListedSegment) {
+  const times = {
+    ...{ sealedAt: timeOf(sealedAtMs), firstAppendAt: timeOf(firstAppendMs) },
+    ...{ lastAppendAt: timeOf(lastAppendMs), cleanedAt: timeOf(cleanedAtMs) },
+  }
+  return { ...segment, tier: 'local', ...times }
+}
+
+function timeOf(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}
 
 function byTopic({ slice, total }: Partitions, { order, offset, limit }: Paging): readonly Place[] {
   if (order === 'asc') return slice(offset, offset + limit)

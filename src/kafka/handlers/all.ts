@@ -24,6 +24,8 @@ import { describeGroupsHandler } from './describe-groups.ts'
 import { describeLogDirsHandler } from './describe-log-dirs.ts'
 import { describeProducersHandler } from './describe-producers.ts'
 import { describeQuorumHandler } from './describe-quorum.ts'
+import { describeSegmentsHandler } from './describe-segments.ts'
+import { describeStorageWorkerHandler } from './describe-storage-worker.ts'
 import { describeTopicMetricsHandler } from './describe-topic-metrics.ts'
 import { describeTopicPartitionsHandler } from './describe-topic-partitions.ts'
 import { describeUserScramCredentialsHandler } from './describe-user-scram-credentials.ts'
@@ -45,6 +47,7 @@ import { offsetDeleteHandler } from './offset-delete.ts'
 import { offsetFetchHandler } from './offset-fetch.ts'
 import { offsetForLeaderEpochHandler } from './offset-for-leader-epoch.ts'
 import { produceHandler } from './produce.ts'
+import { runStorageRoundHandler } from './run-storage-round.ts'
 import { saslAuthenticateHandler } from './sasl-authenticate.ts'
 import { saslHandshakeHandler } from './sasl-handshake.ts'
 import { syncGroupHandler } from './sync-group.ts'
@@ -97,4 +100,7 @@ export const handlers: readonly Handler[] = Object.freeze([
   describeDeliveriesHandler,
   describeBrokerMetricsHandler,
   describeTopicMetricsHandler,
+  runStorageRoundHandler,
+  describeStorageWorkerHandler,
+  describeSegmentsHandler,
 ])

@@ -77,7 +77,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
   const groups = await openGroups({ store, catalogue, coordination, settings, clock, random, metrics, logger })
   t.after(() => groups.close())
   const clientQuotas = await openClientQuotas(store)
-  const rooms: Omit<Rooms, 'logs' | 'acls' | 'policies' | 'authentication' | 'history'> = {
+  const rooms: Omit<Rooms, 'logs' | 'acls' | 'policies' | 'authentication' | 'history' | 'storageWorker'> = {
     store,
     catalogue,
     groups,

@@ -26,6 +26,8 @@ import { describeGroups } from './describe-groups.ts'
 import { describeLogDirs } from './describe-log-dirs.ts'
 import { describeProducers } from './describe-producers.ts'
 import { describeQuorum } from './describe-quorum.ts'
+import { describeSegments } from './describe-segments.ts'
+import { describeStorageWorker } from './describe-storage-worker.ts'
 import { describeTopicMetrics } from './describe-topic-metrics.ts'
 import { describeTopicPartitions } from './describe-topic-partitions.ts'
 import { describeUserScramCredentials } from './describe-user-scram-credentials.ts'
@@ -47,6 +49,7 @@ import { offsetDelete } from './offset-delete.ts'
 import { offsetFetch } from './offset-fetch.ts'
 import { offsetForLeaderEpoch } from './offset-for-leader-epoch.ts'
 import { produce } from './produce.ts'
+import { runStorageRound } from './run-storage-round.ts'
 import { saslAuthenticate } from './sasl-authenticate.ts'
 import { saslHandshake } from './sasl-handshake.ts'
 import { syncGroup } from './sync-group.ts'
@@ -102,4 +105,7 @@ export const betweenBrokers: readonly Api[] = Object.freeze([
   describeDeliveries,
   describeBrokerMetrics,
   describeTopicMetrics,
+  runStorageRound,
+  describeStorageWorker,
+  describeSegments,
 ])

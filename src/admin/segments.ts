@@ -1,0 +1,84 @@
+// Describes the segments of a partition, whichever broker leads it: only the leader knows its active segment. If the
+// leader does not answer, the description says so and has no numbers. This file changes nothing.
+
+import type { Topic } from '../log/catalogue.ts'
+import type { ListedSegment, Partition } from '../log/partition.ts'
+import {
+  because,
+  errorOf,
+  NONE,
+  NOT_LEADER_OR_FOLLOWER,
+  type Refusal,
+  UNKNOWN_SERVER_ERROR,
+} from '../protocol/errors.ts'
+import { describeSegments } from '../protocol/messages/describe-segments.ts'
+import type { ResponseOf } from '../protocol/schema.ts'
+import { ask, type ReachRooms } from './reach.ts'
+
+/** A page of a list: how many rows to leave out, and the most rows to return. */
+export interface Page {
+  readonly skip: number
+  readonly limit: number
+}
+
+export interface SegmentPage {
+  readonly startOffset: number
+  readonly endOffset: number
+  /** The first offset that no pass of the cleaner has reached. */
+  readonly cleanedTo: number
+  /** Why the partition cannot be cleaned, and the offset that prevents it; null if it can. */
+  readonly uncleanable: { readonly offset: number; readonly why: string } | null
+  /** False if the document of the sealed segments cannot be read: then the one segment is the whole log. */
+  readonly areReadable: boolean
+  readonly segments: readonly ListedSegment[]
+  /** The number of segments on all pages. */
+  readonly total: number
+}
+
+const VERSION = 0
+
+/** Resolves to a page of the segments, the oldest first. The refusal says why the leader does not answer. */
+export async function segmentsOf(
+  rooms: ReachRooms,
+  topic: Topic,
+  partition: number,
+  page: Page,
+): Promise<SegmentPage | Refusal> {
+  const [found] = await ask(rooms, [{ topic, partition }], {
+    here: led => segmentsHere(led, page),
+    async there(brokerId) {
+      const answer = await rooms.peers.ask(brokerId, describeSegments, VERSION, {
+        topicId: topic.id,
+        partition,
+        ...page,
+      })
+      const { errorCode, errorMessage } = answer
+      if (errorCode === NONE) return [{ ...answer, segments: answer.segments.map(withNulls) }]
+      const error = errorOf(errorCode) ?? UNKNOWN_SERVER_ERROR
+      return [because(error, `Broker ${brokerId}: ${errorMessage ?? error.message}`)]
+    },
+  })
+  return found!
+}
+
+/** Returns a page of the segments of a partition that this broker leads. */
+export function segmentsHere(partition: Partition | null, { skip, limit }: Page): SegmentPage | Refusal {
+  const refusal = partition === null ? NOT_LEADER_OR_FOLLOWER : partition.checkEpoch(-1)
+  if (partition === null || refusal !== null) return refusal ?? NOT_LEADER_OR_FOLLOWER
+  const { areReadable, segments } = partition.listSegments()
+  return {
+    startOffset: partition.logStartOffset,
+    endOffset: partition.highWatermark,
+    cleanedTo: Math.max(partition.state.cleaned.cleanedTo, partition.logStartOffset),
+    uncleanable: partition.uncleanable,
+    areReadable,
+    segments: segments.slice(Math.max(0, skip), Math.max(0, skip) + Math.max(0, limit)),
+    total: segments.length,
+  }
+}
+
+/** Replaces the numbers that the leader does not know, which travel as NaN. */
+function withNulls(told: ResponseOf<typeof describeSegments>['segments'][number]): ListedSegment {
+  const entries = Object.entries(told).map(([name, value]) => [name, Number.isNaN(value) ? null : value])
+  return Object.fromEntries(entries) as unknown as ListedSegment
+}

@@ -1,0 +1,45 @@
+// DescribeStorageWorker: our own API, with which a broker asks the one that holds the lease of the storage worker for
+// its newest round, and may start one. ApiVersions does not name it. Times are by the wall clock of the holder, for
+// people.
+
+import { api, array, bool, float64, int16, int32, int64, nullable, string, struct } from '../schema.ts'
+
+export const describeStorageWorker = api({
+  key: 30_004,
+  name: 'DescribeStorageWorker',
+  versions: '0',
+  flexible: '0+',
+  request: {
+    /** Whether the holder starts a round, if none is in progress. */
+    start: bool(),
+  },
+  response: {
+    throttleTimeMs: int32(),
+    errorCode: int16(),
+    errorMessage: nullable(string('0+', null)),
+    /** Null before the first round. */
+    round: nullable(
+      struct(
+        {
+          number: int64(),
+          startedAt: string(),
+          /** -1 while it goes on. */
+          tookMs: float64(),
+          brokers: array({
+            id: int32(),
+            outcome: string(),
+            partitions: int64(),
+            rolled: int64(),
+            droppedBytes: int64(),
+            cleaned: int64(),
+            cleanedBytes: int64(),
+            failures: int64(),
+            trouble: nullable(string()),
+          }),
+        },
+        '0+',
+        null,
+      ),
+    ),
+  },
+})

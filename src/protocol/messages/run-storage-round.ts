@@ -1,0 +1,41 @@
+// RunStorageRound: our own API, with which the broker that holds the lease of the storage worker asks another broker to
+// roll, drop and clean the partitions that it leads. ApiVersions does not name it. The holder sends the same request
+// until the round is over. A report of a round that goes on is all zero.
+
+import { api, bool, int16, int32, int64, nullable, string, struct } from '../schema.ts'
+
+export const runStorageRound = api({
+  key: 30_003,
+  name: 'RunStorageRound',
+  versions: '0',
+  flexible: '0+',
+  request: {
+    holderId: int32(),
+    /** The start of the holder. */
+    incarnation: string(),
+    /** The version with which the holder took the lease. */
+    fence: int64(),
+    /** The holder counts its rounds. */
+    round: int64(),
+    /** The most partitions that the broker works on at the same time. */
+    concurrency: int32(),
+    isCleaningAllowed: bool(),
+  },
+  response: {
+    throttleTimeMs: int32(),
+    errorCode: int16(),
+    errorMessage: nullable(string('0+', null)),
+    isRunning: bool('0+'),
+    report: struct(
+      {
+        partitions: int64(),
+        rolled: int64(),
+        droppedBytes: int64(),
+        cleaned: int64(),
+        cleanedBytes: int64(),
+        failures: int64(),
+      },
+      '0+',
+    ),
+  },
+})

@@ -1,0 +1,75 @@
+// The part of a round that this broker does: it rolls, drops and cleans the partitions that it leads, when the holder
+// of the lease asks for it. The broker does so for no other sender. It reads the document of the lease once for each
+// round, so a holder that was paused and lost the lease is refused. The holder asks with the same request until the
+// round is over, because a round may take longer than a request may wait. lease.ts says who holds the lease, log/ does
+// the work on partitions.
+
+import type { RoundShare } from '../log/logs.ts'
+import type { RoundReport } from '../log/round.ts'
+import { because, type Refusal, STALE_CONTROLLER_EPOCH, UNKNOWN_SERVER_ERROR } from '../protocol/errors.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Claim, Lease } from './lease.ts'
+
+export interface RoundRequest extends Claim, RoundShare {
+  /** The number of the round. The holder counts its rounds. */
+  readonly round: number
+}
+
+/** Null: the round goes on. */
+export type RoundAnswer = RoundReport | null | Refusal
+
+export interface OwnRoundsRooms {
+  readonly lease: Pick<Lease, 'refute'>
+  readonly metrics: Metrics
+  readonly logger: Logger
+  runRound(share: RoundShare): Promise<RoundReport>
+}
+
+export interface OwnRounds {
+  /**
+   * Starts the round if it is new, and joins the round that is in progress. Resolves to the report if the round is
+   * over. STALE_CONTROLLER_EPOCH if the sender does not hold the lease. Throws what the store throws.
+   */
+  ask(request: RoundRequest): Promise<RoundAnswer>
+}
+
+export function openOwnRounds({ lease, metrics, logger, runRound }: OwnRoundsRooms): OwnRounds {
+  /** The newest round: the name by which the holder asks for it, and its result; null while it runs. */
+  let newest: { name: string; result: RoundReport | Refusal | null } | null = null
+
+  async function run(share: RoundShare, into: NonNullable<typeof newest>): Promise<void> {
+    try {
+      into.result = await runRound(share)
+    } catch (error) {
+      const { name, message } = error instanceof Error ? error : { name: 'unknown', message: String(error) }
+      metrics.count('svc.storage.worker.failures', { phase: 'round', error_type: name })
+      logger
+        .limited('own-round', 60_000)
+        .warn('a round of the storage worker failed; the next one tries again', { error })
+      into.result = because(UNKNOWN_SERVER_ERROR, `The round failed: ${message}.`)
+    }
+  }
+
+  return {
+    async ask(request) {
+      const { holderId, incarnation, fence, round } = request
+      const name = JSON.stringify([holderId, incarnation, fence, round])
+      if (newest?.name === name) return newest.result
+      const why = await lease.refute(request)
+      if (why !== null) {
+        metrics.count('svc.storage.worker.refusals', { reason: 'not_holder' })
+        logger.limited('refused', 10_000).warn(`a round of the storage worker was refused: ${why}`, { holderId, fence })
+        return because(STALE_CONTROLLER_EPOCH, why)
+      }
+      // Another request may have begun or joined a round while the store answered.
+      if (newest?.name === name) return newest.result
+      if (newest !== null && newest.result === null) newest.name = name
+      else {
+        newest = { name, result: null }
+        void run(request, newest)
+      }
+      return newest.result
+    },
+  }
+}

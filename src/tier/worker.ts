@@ -1,0 +1,293 @@
+// The storage worker of the cluster. Each broker has one, and the worker that holds the lease starts the rounds. In a
+// round it asks each living broker that leads partitions to roll, drop and clean them, with a share of
+// svc.storage.worker.tick-concurrency, and collects the reports. Rounds do not overlap. A broker that needs longer
+// than the worker waits goes on, and joins the next round. own-rounds.ts has the part of one broker, log/ decides what
+// happens to a partition.
+
+import type { BrokerRound, Round } from '../api/storage.ts'
+import { type Clock, sleep, type Timer } from '../base/clock.ts'
+import { FEATURES } from '../cluster/broker-record.ts'
+import type { Cluster } from '../cluster/cluster.ts'
+import { type Peers, PeerUnavailable } from '../cluster/peers.ts'
+import type { CatalogueKeeper } from '../log/catalogue.ts'
+import type { RoundShare } from '../log/logs.ts'
+import type { RoundReport } from '../log/round.ts'
+import {
+  because,
+  errorOf,
+  isRefusal,
+  NONE,
+  NOT_CONTROLLER,
+  type Refusal,
+  UNKNOWN_SERVER_ERROR,
+} from '../protocol/errors.ts'
+import { runStorageRound } from '../protocol/messages/run-storage-round.ts'
+import type { Settings } from '../settings/settings.ts'
+import { isStoreFailure } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Holder, Lease } from './lease.ts'
+import { openOwnRounds, type RoundAnswer, type RoundRequest } from './own-rounds.ts'
+
+export interface StorageWorker {
+  /** True if this broker holds the lease and starts the rounds. */
+  readonly isHolder: boolean
+  /** Returns the broker that holds the lease as of the last look; null without one. */
+  holder(): Holder | null
+  /** Starts a round, or joins the one in progress. NOT_CONTROLLER if this broker does not hold the lease. */
+  start(): Round | Refusal
+  /** Returns the newest round that this broker has started, as it is now; null without one. */
+  round(): Round | null
+  /** Returns the living brokers that could not read a cleaned log. While there are some, no partition is cleaned. */
+  withoutFeature(): readonly number[]
+  /** The part of this broker in the round of the holder; see OwnRounds. Throws what the store throws. */
+  answer(request: RoundRequest): Promise<RoundAnswer>
+  /** Starts no more rounds, and gives the lease back so that another broker takes it at its next look. */
+  release(): Promise<void>
+  /** Releases the lease and ends. A round of this broker goes on until the logs are closed. */
+  close(): Promise<void>
+}
+
+export interface StorageWorkerRooms {
+  readonly lease: Lease
+  readonly cluster: Pick<Cluster, 'brokerId' | 'incarnation' | 'brokers' | 'others' | 'leaderOf'>
+  readonly catalogue: Pick<CatalogueKeeper, 'current'>
+  readonly peers: Peers
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly metrics: Metrics
+  readonly logger: Logger
+  /** Runs a round over the partitions of this broker. */
+  runRound(share: RoundShare): Promise<RoundReport>
+  /** Called with an error that is not a failure of the store or of a broker: a mistake of this program. */
+  lost(error: Error): void
+}
+
+/** The feature that every living broker must have before a partition is cleaned. */
+const REWRITE = FEATURES[0]!
+
+const VERSION = 0
+
+/** The worker asks a broker again after this time whether its round is over; each time after twice as long. */
+const FIRST_WAIT_MS = 10
+const LONGEST_WAIT_MS = 1_000
+
+/** The worker waits for a broker for one tick-interval, but at least for this time. */
+const LEAST_PATIENCE_MS = 10_000
+
+const NOTHING: RoundReport = Object.freeze({
+  ...{ partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 },
+})
+
+export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
+  const { lease, cluster, peers, settings, clock, metrics } = rooms
+  const logger = rooms.logger.named('storage.worker')
+  const intervalMs = settings.get('storage.worker.tick-interval')
+  const concurrency = settings.get('storage.worker.tick-concurrency')
+  const own = openOwnRounds({ ...rooms, logger })
+  let isEnded = false
+  let timer: Timer | null = null
+  let newest: RoundInProgress | null = null
+  let running: Promise<void> | null = null
+  let rounds = 0
+  let prevented = ''
+
+  metrics.sample('svc.storage.worker.up', {}, () => (lease.isHeld ? 1 : 0))
+
+  function schedule(delayMs: number): void {
+    timer = clock.timer(delayMs, () => {
+      const beganAtMs = clock.monotonic()
+      const again = () => schedule(Math.max(1, intervalMs - (clock.monotonic() - beganAtMs)))
+      void tick().finally(() => isEnded || again())
+    })
+  }
+
+  async function tick(): Promise<void> {
+    if (lease.isHeld) await begin()
+    // Another broker may have taken the lease: this one was paused, or the store did not answer.
+    else if (lease.fence > 0) refuse()
+  }
+
+  function refuse(): void {
+    metrics.count('svc.storage.worker.refusals', { reason: 'unconfirmed' })
+    logger
+      .limited('unconfirmed', 10_000)
+      .warn('this broker starts no round: the store has not confirmed its lease for half of its duration')
+  }
+
+  /** Starts a round, or joins the one in progress. */
+  function begin(): Promise<void> {
+    running ??= run()
+      .catch(rooms.lost)
+      .finally(() => {
+        running = null
+      })
+    return running
+  }
+
+  async function run(): Promise<void> {
+    const beganAtMs = clock.monotonic()
+    const missing = withoutFeature()
+    tellPrevented(missing)
+    const leaders = leadersOf(rooms)
+    const round: RoundInProgress = {
+      number: ++rounds,
+      fence: lease.fence,
+      startedAtMs: Math.floor(clock.now()),
+      tookMs: null,
+      rows: new Map(leaders.map(id => [id, rowOf(id, 'waiting')])),
+    }
+    newest = round
+    // With fewer permits than brokers, the brokers take turns, so that the sum of the shares is the concurrency.
+    const turns = Math.min(leaders.length, concurrency)
+    const waiting = leaders[Symbol.iterator]()
+    const takeTurns = async (_: unknown, turn: number) => {
+      const share = Math.floor(concurrency / turns) + (turn < concurrency % turns ? 1 : 0)
+      for (const id of waiting) {
+        const isCleaningAllowed = missing.length === 0
+        round.rows.set(id, await follow(round, id, { concurrency: share, isCleaningAllowed }))
+      }
+    }
+    await Promise.all(Array.from({ length: turns }, takeTurns))
+    round.tookMs = clock.monotonic() - beganAtMs
+    metrics.observe('svc.storage.worker.round', {}, round.tookMs)
+  }
+
+  /** Asks a broker to run the round until it is over, and returns the result. */
+  async function follow(round: RoundInProgress, id: number, share: RoundShare): Promise<BrokerRound> {
+    const { brokerId: holderId, incarnation } = cluster
+    const request = { holderId, incarnation, fence: round.fence, round: round.number, ...share }
+    const patienceMs = Math.max(intervalMs, LEAST_PATIENCE_MS)
+    const untilMs = clock.monotonic() + patienceMs
+    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+      if (isEnded) return rowOf(id, 'abandoned', 'The holder of the lease closes.')
+      if (!lease.isHeld || lease.fence !== round.fence) {
+        refuse()
+        return rowOf(id, 'abandoned', 'This broker no longer holds the lease.')
+      }
+      const answer = await ask(id, request)
+      if (answer instanceof Failed) return fail(id, answer)
+      if (answer !== null) return { ...rowOf(id, 'done'), ...answer }
+      round.rows.set(id, rowOf(id, 'running'))
+      if (clock.monotonic() >= untilMs)
+        return rowOf(id, 'running', `The broker has not ended its part within ${patienceMs} ms and goes on.`)
+      await sleep(clock, waitMs)
+    }
+  }
+
+  function fail(id: number, { outcome, type, message }: Failed): BrokerRound {
+    metrics.count('svc.storage.worker.failures', { phase: 'round', error_type: type })
+    logger
+      .limited(`failed ${id}`, 60_000)
+      .warn(`broker ${id} has not run the round of the storage worker; the next round asks it again`, {
+        reason: message,
+      })
+    return rowOf(id, outcome, message)
+  }
+
+  /** Resolves to the report of the broker; null while its round goes on. */
+  async function ask(id: number, request: RoundRequest): Promise<RoundReport | null | Failed> {
+    try {
+      const answer = id === cluster.brokerId ? await own.ask(request) : await askPeer(id, request)
+      return isRefusal(answer) ? new Failed('refused', answer.name, answer.message) : answer
+    } catch (error) {
+      if (error instanceof PeerUnavailable) return new Failed('silent', error.name, `The broker, ${error.message}.`)
+      if (isStoreFailure(error))
+        return new Failed('refused', error.name, `The store does not answer: ${error.message}.`)
+      throw error
+    }
+  }
+
+  async function askPeer(id: number, request: RoundRequest): Promise<RoundAnswer> {
+    const { errorCode, errorMessage, isRunning, report } = await peers.ask(id, runStorageRound, VERSION, request)
+    if (errorCode !== NONE) {
+      const error = errorOf(errorCode) ?? UNKNOWN_SERVER_ERROR
+      return because(error, errorMessage ?? error.message)
+    }
+    if (isRunning) return null
+    const wrong = Object.entries(report).find(([, value]) => !(value >= 0))
+    if (wrong === undefined) return report
+    throw new PeerUnavailable(id, `has answered with an impossible number (${wrong[0]} ${wrong[1]})`, false)
+  }
+
+  function withoutFeature(): readonly number[] {
+    const missing = [...cluster.brokers(), ...cluster.others()].filter(({ features }) => !features.includes(REWRITE))
+    return [...new Set(missing.map(({ id }) => id))].sort((one, other) => one - other)
+  }
+
+  function tellPrevented(missing: readonly number[]): void {
+    const now = missing.join(', ')
+    if (now !== prevented && missing.length > 0)
+      logger.warn(`no partition is cleaned until these brokers run a version that can read a cleaned log: ${now}`)
+    prevented = now
+  }
+
+  schedule(intervalMs)
+  return {
+    get isHolder() {
+      return lease.isHeld
+    },
+    holder: lease.holder,
+    start() {
+      if (!lease.isHeld) return because(NOT_CONTROLLER, 'This broker does not hold the lease of the storage worker.')
+      void begin()
+      return shown(newest!)
+    },
+    round: () => newest && shown(newest),
+    withoutFeature,
+    answer: own.ask,
+    release() {
+      isEnded = true
+      timer?.cancel()
+      return lease.release()
+    },
+    async close() {
+      isEnded = true
+      timer?.cancel()
+      await lease.close()
+    },
+  }
+}
+
+interface RoundInProgress {
+  readonly number: number
+  readonly fence: number
+  readonly startedAtMs: number
+  tookMs: number | null
+  readonly rows: Map<number, BrokerRound>
+}
+
+class Failed {
+  readonly outcome: 'refused' | 'silent'
+  readonly type: string
+  readonly message: string
+
+  constructor(outcome: 'refused' | 'silent', type: string, message: string) {
+    this.outcome = outcome
+    this.type = type
+    this.message = message
+  }
+}
+
+function rowOf(id: number, outcome: BrokerRound['outcome'], trouble: string | null = null): BrokerRound {
+  return { id, outcome, ...NOTHING, trouble }
+}
+
+function shown({ number, startedAtMs, tookMs, rows }: RoundInProgress): Round {
+  const brokers = [...rows.values()].sort((one, other) => one.id - other.id)
+  return { number, startedAt: new Date(startedAtMs).toISOString(), tookMs, brokers }
+}
+
+/** Returns the brokers that lead at least one partition, ascending. */
+function leadersOf({ cluster, catalogue }: Pick<StorageWorkerRooms, 'cluster' | 'catalogue'>): readonly number[] {
+  const most = cluster.brokers().length
+  const found = new Set<number>()
+  for (const { id, partitions } of catalogue.current().topics.values()) {
+    for (let partition = 0; partition < partitions; partition++) {
+      const leader = cluster.leaderOf(id, partition)
+      if (leader >= 0) found.add(leader)
+      if (found.size === most) return [...found].sort((one, other) => one - other)
+    }
+  }
+  return [...found].sort((one, other) => one - other)
+}
