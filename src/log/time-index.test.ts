@@ -79,6 +79,31 @@ test('marks are found again, and a part without marks is one unknown chunk until
   assert.deepEqual([bytes, maxTimestamp, newestMs, isKnown], [200, 99_000, 9_000, true])
 })
 
+test('a mark that overlaps an earlier one is not used, and its row goes', () => {
+  const before = new TimeIndex()
+  add(before, 10, 100, 1_000, 1_000)
+  const first = before.seal(0)
+  add(before, 20, 200, 2_000, 2_000)
+  const second = before.seal(0)
+  // A leader that had rewritten [0, 15) learned the rest of the second chunk.
+  const other = new TimeIndex()
+  other.adopt(new Map(), { start: 15, end: 20, bytes: 100, activeFrom: 0 }, 0)
+  const rest = other.learn(other.chunks[0]!, [
+    { bytes: 100, plainBytes: 100, records: 1, minTimestamp: 0, maxTimestamp: 0 },
+  ])
+  const after = new TimeIndex()
+  const dead = after.adopt(rowsOf(rest, second, first), { start: 0, end: 20, bytes: 300, activeFrom: 0 }, 0)
+  assert.deepEqual(dead, [{ key: 'm15', value: null }])
+  assert.deepEqual(
+    after.chunks.map(({ from, next, bytes }) => [from, next, bytes]),
+    [
+      [0, 10, 100],
+      [10, 20, 200],
+      [20, 20, 0],
+    ],
+  )
+})
+
 test('marks below the log start or beyond the end are not used and are deleted', () => {
   const before = new TimeIndex()
   add(before, 10, 100, 1_000, 1_000)

@@ -85,16 +85,17 @@ export class TimeIndex {
     { start, end, bytes, activeFrom }: { start: number; end: number; bytes: number; activeFrom: number },
     nowMs: number,
   ): Row[] {
+    const found: MutableChunk[] = []
+    for (const [key, value] of rows) if (key.startsWith('m')) found.push(decodeMark(Number(key.slice(1)), value))
+    found.sort((a, b) => a.from - b.from)
     const marks: MutableChunk[] = []
     const dead: Row[] = []
-    for (const [key, value] of rows) {
-      if (!key.startsWith('m')) continue
-      const mark = decodeMark(Number(key.slice(1)), value)
-      // A chunk that begins below the log start still counts bytes that were dropped.
-      if (mark.from >= start && mark.next > start && mark.next <= end) marks.push(mark)
-      else dead.push({ key, value: null })
+    for (const mark of found) {
+      // A chunk that begins below the log start still counts bytes that were dropped. A store that was damaged may have
+      // the marks from before a rewrite beside a mark from after it.
+      if (mark.from >= (marks.at(-1)?.next ?? start) && mark.next > start && mark.next <= end) marks.push(mark)
+      else dead.push({ key: markKey(mark.from), value: null })
     }
-    marks.sort((a, b) => a.from - b.from)
     let unmarkedBytes = bytes
     for (const mark of marks) unmarkedBytes -= mark.bytes
     const chunks: MutableChunk[] = []

@@ -7,9 +7,10 @@ import { newFolder, snapshot } from '../../../testing/store-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
-import type { Store } from '../store.ts'
+import type { Batch, Store } from '../store.ts'
 import { type EmbeddedStoreOptions, openEmbeddedStore } from './embedded-store.ts'
 import { decodeFileHeader, decodeRoundHeader, FIRST_ROUND, ROUND_HEADER_BYTES } from './entry.ts'
+import { decodeRun } from './run-index.ts'
 import { openTables } from './tables.ts'
 
 const A = 'AAAAAAAAAAAAAAAAAAAAAQ:0'
@@ -155,12 +156,17 @@ test('a batch with damaged bytes is returned unchanged, and the batches after it
 })
 
 /** Damages the round that contains these bytes: its header is 64 bytes before its first entry. */
-function spoilRound(path: string, needle: Uint8Array | string, at: readonly number[] = [20, 64 + 15]): number {
-  const bytes = fs.readFileSync(journalOf(path))
+function spoilRound(
+  path: string,
+  needle: Uint8Array | string,
+  at: readonly number[] = [20, 64 + 15],
+  file = 1,
+): number {
+  const bytes = fs.readFileSync(journalOf(path, file))
   const from = bytes.lastIndexOf('KRND', bytes.indexOf(needle))
   assert.ok(from >= 4096, 'the journal holds it')
   for (const each of at) bytes[from + each]! ^= 1
-  fs.writeFileSync(journalOf(path), bytes)
+  fs.writeFileSync(journalOf(path, file), bytes)
   return from
 }
 
@@ -336,40 +342,149 @@ test('a damaged entry before the tail damages its own stream only', async t => {
   )
 })
 
+/** Asserts that the index counts, for each journal file, the bytes of the runs that lie in it. Returns the counts. */
+async function assertCounted(path: string): Promise<ReadonlyMap<number, number>> {
+  const tables = openTables(join(path, 'index'), 0)
+  const everything = { start: Buffer.of(0), end: Buffer.alloc(16, 0xff) }
+  try {
+    const counted = new Map<number, number>()
+    for (const { key, value } of tables.files.range(everything)) counted.set(key.readUInt32BE(0), value.readDoubleBE(0))
+    const found = new Map([...counted.keys()].map(file => [file, 0]))
+    for (const { key, value } of tables.runs.range(everything)) {
+      const { file, length } = decodeRun(key, value)
+      found.set(file, (found.get(file) ?? 0) + length)
+    }
+    assert.deepEqual(counted, found)
+    return counted
+  } finally {
+    await tables.close()
+  }
+}
+
+/** Asserts that the stream has exactly these batches, and that its size is theirs. */
+async function assertHolds(store: Store, stream: string, opened: { bytes: number }, batches: readonly Buffer[]) {
+  const read = expectKind(await store.read(stream, 0, EVERYTHING), 'read')
+  assert.deepEqual(
+    read.batches.map(({ bytes }) => Buffer.from(bytes)),
+    batches,
+  )
+  assert.equal(
+    opened.bytes,
+    batches.reduce((sum, { length }) => sum + length, 0),
+  )
+}
+
 for (const [what, at] of [
   ['whose entry is damaged', [64 + 15]],
   ['whose round is damaged', [20, 64 + 15]],
 ] as const) {
-  test(`a rewrite ${what} before the tail returns no wrong batch, and other streams continue`, async t => {
-    const path = newFolder(t)
-    const { store } = await open(t, path)
-    const epochs = [await lead(store, A), await lead(store, B)] as const
-    for (const offset of [0, 1, 2, 3]) {
-      for (const [i, stream] of [A, B].entries()) await append(store, stream, epochs[i]!, offset)
-    }
-    const piece = { stream: A, epoch: epochs[0], rows: [{ key: 'r', value: Buffer.from('x') }] }
-    const first = exampleBatch(1, 1, 222, epochs[0])
-    expectKind(await store.rewrite({ ...piece, from: 0, to: 2, batches: [first] }), 'rewritten')
-    expectKind(await store.rewrite({ ...piece, from: 2, to: 4, batches: [exampleBatch(3, 1, 111)] }), 'rewritten')
-    await append(store, B, epochs[1], 4)
-    await append(store, B, epochs[1], 5)
-    await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
-    const copy = snapshot(t, path)
-    spoilRound(copy, first.bytes, at)
-    const again = await open(t, copy)
-    assert.match(again.reports.join('\n'), /journal-0000000001 at \d+ .*cannot be read|journal from journal-0000000001/)
-    const opened = expectKind(await again.store.open(A, 0, 0), 'opened')
-    assert.notEqual(opened.damage, null)
-    assert.equal((await again.store.append(exampleAppend(A, opened.epoch, opened.end))).kind, 'damaged')
-    // Each batch is the old or the new one, and those that the lost rewrite replaced are the old ones.
-    const { batches } = expectKind(await again.store.read(A, 0, { ...EVERYTHING, until: 2 }), 'read')
-    assert.deepEqual(
-      batches.map(({ bytes }) => Buffer.from(bytes)),
-      [0, 1].map(offset => exampleBatch(offset, 1, 300, epochs[0]).bytes),
-    )
-    assert.deepEqual(await offsetsOf(again.store, B), [0, 1, 2, 3, 4, 5])
-  })
+  for (const isAppendedTo of [false, true]) {
+    const then = isAppendedTo ? ', and an append follows' : ''
+    test(`a rewrite ${what} before the tail${then} is undone with all later ones`, async t => {
+      const path = newFolder(t)
+      const options = { journalFileBytes: 32 << 10 }
+      const { store } = await open(t, path, options)
+      const epochs = [await lead(store, A), await lead(store, B)] as const
+      for (const offset of [0, 1, 2, 3]) {
+        for (const [i, stream] of [A, B].entries()) await append(store, stream, epochs[i]!, offset)
+      }
+      const piece = (stream: string, epoch: number, from: number, batch: Batch) =>
+        store.rewrite({
+          stream,
+          epoch,
+          from,
+          to: from + 2,
+          batches: [batch],
+          rows: [{ key: 'c', value: Buffer.of(1) }],
+        })
+      const first = exampleBatch(1, 1, 222, epochs[0])
+      expectKind(await piece(A, epochs[0], 0, first), 'rewritten')
+      expectKind(await piece(A, epochs[0], 2, exampleBatch(3, 1, 111)), 'rewritten')
+      // The next pass begins at the log start, so it alone does not show that a piece is missing.
+      expectKind(await piece(A, epochs[0], 0, exampleBatch(0, 1, 99)), 'rewritten')
+      expectKind(await piece(B, epochs[1], 0, exampleBatch(0, 1, 88)), 'rewritten')
+      for (const offset of [4, 5]) await append(store, B, epochs[1], offset)
+      if (isAppendedTo) await append(store, A, epochs[0], 4)
+      await store.commit({ kind: 'k', name: 'n', expect: 0, changes: [] })
+      const copy = snapshot(t, path)
+      spoilRound(copy, first.bytes, at)
+
+      const before = (offsets: readonly number[], epoch: number) =>
+        offsets.map(offset => exampleBatch(offset, 1, 300, epoch).bytes as Buffer)
+      const asBefore = [
+        before(isAppendedTo ? [0, 1, 2, 3, 4] : [0, 1, 2, 3], epochs[0]),
+        before([0, 1, 2, 3, 4, 5], epochs[1]),
+      ]
+      for (let start = 0; start < 2; start++) {
+        const again = await open(t, copy, options)
+        if (start === 0)
+          assert.match(
+            again.reports.join('\n'),
+            /journal-0000000001 at \d+ .*cannot be read|journal from journal-0000000001/,
+          )
+        for (const [i, stream] of [A, B].entries()) {
+          const opened = expectKind(await again.store.open(stream, 0, 0), 'opened')
+          const isDamaged = stream === A && !isAppendedTo
+          assert.equal(opened.damage?.offset, isDamaged ? 4 : undefined, stream)
+          assert.deepEqual([opened.pass, [...opened.rows.keys()]], [{ to: 0, until: 0 }, []])
+          await assertHolds(again.store, stream, opened, asBefore[i]!)
+          const next = await again.store.append(exampleAppend(stream, opened.epoch, opened.end))
+          assert.equal(next.kind, isDamaged ? 'damaged' : 'appended')
+          if (!isDamaged) asBefore[i]!.push(exampleBatch(opened.end, 1, 100, opened.epoch).bytes as Buffer)
+        }
+        await again.store.close()
+        await assertCounted(copy)
+      }
+    })
+  }
 }
+
+test('after a lost rewrite the stream is rewritten again, and the files of the journal are freed', async t => {
+  const path = newFolder(t)
+  const options = { journalFileBytes: 32 << 10 }
+  const { store } = await open(t, path, options)
+  const epoch = await lead(store, A)
+  for (let at = 0; at < 30; at++) await append(store, A, epoch, at, 9_000)
+  await store.close()
+  const second = await open(t, path, options)
+  const lead2 = expectKind(await second.store.open(A, 0, 0), 'opened')
+  const rewrite = (to: Store, of: number, from: number, batch: Batch) =>
+    to.rewrite({ stream: A, epoch: of, from, to: from + 10, batches: [batch], rows: [] })
+  const lost = exampleBatch(9, 1, 222, epoch)
+  expectKind(await rewrite(second.store, lead2.epoch, 0, lost), 'rewritten')
+  expectKind(await rewrite(second.store, lead2.epoch, 10, exampleBatch(19, 1, 333)), 'rewritten')
+  await append(second.store, A, lead2.epoch, 30)
+  const copy = snapshot(t, path)
+  const journals = fs.readdirSync(copy).filter(name => name.startsWith('journal-'))
+  assert.ok(journals.length > 8, `${journals.length} files`)
+  const holder = journals.findLast(name => fs.readFileSync(join(copy, name)).includes(lost.bytes))!
+  spoilRound(copy, lost.bytes, [64 + 15], Number(holder.slice('journal-'.length)))
+
+  const again = await open(t, copy, { ...options, checkpointBytes: 1 })
+  const opened = expectKind(await again.store.open(A, 0, 0), 'opened')
+  assert.deepEqual([opened.damage, opened.bytes, opened.pass.to], [null, 30 * 9_000 + 300, 0])
+  assert.deepEqual(await offsetsOf(again.store, A), [...Array(31).keys()])
+  for (const from of [0, 10]) {
+    expectKind(await rewrite(again.store, opened.epoch, from, exampleBatch(from + 9, 1, 222)), 'rewritten')
+  }
+  const left = [9, 19, ...Array.from({ length: 11 }, (_, i) => 20 + i)]
+  assert.deepEqual(await offsetsOf(again.store, A), left)
+  let at = 31
+  await eventually('the files with what was replaced are freed', async () => {
+    await append(again.store, A, opened.epoch, at++)
+    return fs.readdirSync(copy).filter(name => name.startsWith('journal-')).length <= 7
+  })
+  await again.store.close()
+  const counted = await assertCounted(copy)
+  const third = await open(t, copy, options)
+  const { bytes, pass } = expectKind(await third.store.open(A, 0, 0), 'opened')
+  assert.equal(
+    bytes,
+    [...counted.values()].reduce((sum, each) => sum + each, 0),
+  )
+  assert.deepEqual([bytes, pass.to], [2 * 222 + 10 * 9_000 + (at - 30) * 300, 20])
+  assert.deepEqual(await offsetsOf(third.store, A), [...left, ...Array.from({ length: at - 31 }, (_, i) => 31 + i)])
+})
 
 test('a missing or truncated journal file damages the streams that need it, and no others', async t => {
   const path = newFolder(t)

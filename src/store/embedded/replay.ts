@@ -1,8 +1,9 @@
 // Applies the rounds that recovery found, and reports the damage of a hole. If the next append of a stream does not
 // begin at its last known end, the stream has lost batches: it stays readable below the loss and refuses appends. A
-// stream without a later append in the journal may have lost batches too, and is treated the same. Document versions
-// rise by one with each commit. If the store may have lost a commit, it is not opened: otherwise the list of topics,
-// the used producer ids and the committed offsets would silently be out of date.
+// stream without a later append in the journal may have lost batches too, and is treated the same. Rewrites behind a
+// loss are left out: each goes on where an earlier one ended, and that one may be lost. Document versions rise by one
+// with each commit. If the store may have lost a commit, it is not opened: otherwise the list of topics, the used
+// producer ids and the committed offsets would silently be out of date.
 
 import type { Contents, Effects, Stream } from './contents.ts'
 import type { Entry } from './entry.ts'
@@ -56,15 +57,9 @@ export function replayInto(contents: Contents, report: (message: string) => void
       return false
     }
     if (entry.type === 'remove') suspects.delete(stream)
-    if (entry.type === 'rewrite' && entry.to > stream.end) {
-      // The appends that it replaces were lost. The part below them is readable without it.
-      const place = suspects.get(stream) ?? where ?? here
-      damage(
-        stream,
-        `offsets ${stream.end} to ${entry.to - 1} were in a part of the journal that is damaged (${place})`,
-      )
-      return false
-    }
+    // Without it the stream has the batches and rows from before, among them how far its log was cleaned. They still
+    // exist, because the checkpoint is older than the loss. So the cleaner does its work once more.
+    if (entry.type === 'rewrite') return where === null
     if (entry.type !== 'append' && entry.type !== 'open') return true
     // An opening may raise the end. After a loss, that would hide the loss: the next append would seem to fit.
     const at = entry.type === 'append' ? entry.at : entry.end
