@@ -6,22 +6,20 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import type { CleanUp } from '../../testing/broker.ts'
+import { type OpenedLogs, openLogsOn } from '../../testing/open-logs.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
 import { openTestStore } from '../../testing/redis-store.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
-import { batchOf, type LogWorld, openLogWorld, readAll } from '../../testing/sim/logs.ts'
+import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { systemClock } from '../base/clock.ts'
 import { seededRandom } from '../base/random.ts'
 import { isRefusal } from '../protocol/errors.ts'
-import { testSettings } from '../settings/settings.ts'
 import { openEmbeddedStore } from '../store/embedded/embedded-store.ts'
 import { type Store, streamId } from '../store/store.ts'
 import { createLogger } from '../telemetry/logger.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
-import { openCatalogue } from './catalogue.ts'
 import { type Leadership, SOLE_LEADERSHIP } from './leadership.ts'
-import { openLogs } from './logs.ts'
 import type { Partition } from './partition.ts'
 import { runRound } from './round.ts'
 import { SegmentDocuments } from './segment-documents.ts'
@@ -276,29 +274,10 @@ test('the cleaner has its turn after the other phases, and its segments say when
   ])
 })
 
-/** Opens the log room on a store with the clock of the machine. The timers of its rounds do not fire in a test. */
-async function openOn(
-  t: TestContext,
-  store: Store,
-): Promise<Pick<LogWorld, 'catalogue' | 'logs'> & { readonly store: Store }> {
-  const settings = testSettings({ 'storage.worker.tick-interval': DAY, 'storage.worker.lease-duration': 2 * DAY })
-  const random = seededRandom(7)
-  const clock = systemClock
-  const logger = createLogger({ clock, write: () => {}, format: 'plain', levels: new Map([['root', 'OFF']]) })
-  const catalogue = await openCatalogue(store, settings, clock, random)
-  const leadership = SOLE_LEADERSHIP
-  const logs = await openLogs({
-    store,
-    catalogue,
-    leadership,
-    settings,
-    clock,
-    random,
-    metrics: createMetrics(),
-    logger,
-  })
-  t.after(() => logs.close())
-  return { catalogue, logs, store }
+/** Opens the log room with the clock of the machine. The timers of its rounds do not fire in a test. */
+function openOn(t: TestContext, store: Store): Promise<OpenedLogs> {
+  const overrides = { 'storage.worker.tick-interval': DAY, 'storage.worker.lease-duration': 2 * DAY }
+  return openLogsOn(t as CleanUp, store, { clock: systemClock, overrides })
 }
 
 const stores: readonly {

@@ -457,7 +457,7 @@ test('after a lost rewrite the stream is rewritten again, and the files of the j
   const copy = snapshot(t, path)
   const journals = fs.readdirSync(copy).filter(name => name.startsWith('journal-'))
   assert.ok(journals.length > 8, `${journals.length} files`)
-  const holder = journals.findLast(name => fs.readFileSync(join(copy, name)).includes(lost.bytes))!
+  const holder = journals.findLast(name => fs.readFileSync(join(copy, name)).includes(Buffer.from(lost.bytes)))!
   spoilRound(copy, lost.bytes, [64 + 15], Number(holder.slice('journal-'.length)))
 
   const again = await open(t, copy, { ...options, checkpointBytes: 1 })

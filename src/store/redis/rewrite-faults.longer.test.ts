@@ -105,6 +105,50 @@ for (const [name, isDone] of [
   }
 }
 
+for (const [name, isCertain] of [
+  ['begin', true],
+  ['arm', false],
+] as const) {
+  test(`a server that loses the functions before ${name} of a rewrite gets them again, and the pass goes on`, {
+    skip,
+  }, async t => {
+    const redis = await startRedis(t as CleanUp)
+    let isArmed = false
+    let flushed: Promise<unknown> = Promise.resolve()
+    const proxy = await startProxy({
+      target: redis,
+      observe(_, bytes) {
+        if (!isArmed || !bytes.includes(`_${name}\r\n`)) return
+        isArmed = false
+        proxy.freeze('to-server')
+        flushed = redis.ask('FUNCTION', 'FLUSH').then(() => proxy.heal())
+      },
+    })
+    t.after(() => proxy.close())
+    const { store } = await openTestStore(t as CleanUp, { 'redis.host': '127.0.0.1', 'redis.port': proxy.port })
+    await inThreeParts(store)
+    expectKind(await rewrite(store, 1, 20, 40, [batchAt(30, 80)]), 'rewritten')
+    isArmed = true
+    const first = rewrite(store, 1, 0, 30, [batchAt(10, 70)], 'new')
+    if (isCertain) expectKind(await first, 'rewritten')
+    else await assert.rejects(first, { name: 'OutcomeUnknown', message: /the server had lost the functions/ })
+    await flushed
+    assert.equal(isArmed, false)
+    const { epoch, pass, rows, bytes } = await reopened(store, 1)
+    assert.deepEqual([pass.to, rows.has('row'), bytes], isCertain ? [30, true, 350] : [0, false, 440])
+    if (!isCertain) expectKind(await rewrite(store, epoch, 0, 30, [batchAt(10, 70)], 'new'), 'rewritten')
+    expectKind(await rewrite(store, epoch, 30, 60, [batchAt(30, 65), batchAt(50, 65)]), 'rewritten')
+    expectKind(await store.append(exampleAppend(A, epoch, 60)), 'appended')
+    assert.deepEqual(await shown(store), [
+      [10, 70],
+      [30, 65],
+      [50, 65],
+      [60, 100],
+    ])
+    assert.deepEqual((await auditRedis([redis])).problems, [])
+  })
+}
+
 test('a full Redis refuses rewrites, takes trims of rewritten streams, and goes on where it was', { skip }, async t => {
   const { redis, store } = await standing(t)
   await inThreeParts(store)
