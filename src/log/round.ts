@@ -61,7 +61,7 @@ export interface RoundShare {
  */
 const PARTS = 8
 /** The event loop goes first after this time. */
-const TURN_MS = 5
+const TURN_MS = 2
 
 /** Resolves with what was done when every partition had its turn. A failure ends only the work on its partition. */
 export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<RoundReport> {

@@ -173,6 +173,43 @@ test('a broker that needs longer than the holder waits goes on, joins the next r
   assert.deepEqual([two.shares.length, two.mostAtOnce, one.shares.length], [1, 1, 2])
 })
 
+test('a broker that goes on keeps its permits: the others share the rest, but at least one', async t => {
+  const { clock, living, start } = open(t, [1, 2], { 'storage.worker.tick-concurrency': 8 })
+  const [one, two] = [await start(1), await start(2)]
+  const [first, second] = living.infos
+  living.infos = [first!]
+  one.runsMs = 1.5 * TICK_MS
+  await clock.advance(TICK_MS + 1_000)
+  living.infos = [first!, second!]
+  await clock.advance(TICK_MS + 1_000)
+  const granted = [one, two].map(({ shares }) => shares.map(({ concurrency }) => concurrency))
+  assert.deepEqual(granted, [[8], [1]])
+  one.runsMs = 0
+  await clock.advance(2 * TICK_MS)
+  assert.deepEqual([one.shares.at(-1)!.concurrency, two.shares.at(-1)!.concurrency], [4, 4])
+})
+
+test('when slow brokers have all permits, the others follow one after the other', async t => {
+  const ids = [1, 2, 3, 4, 5]
+  const { clock, start } = open(t, ids, { 'storage.worker.tick-concurrency': 2 })
+  const workers: Worker[] = []
+  for (const id of ids) workers.push(await start(id))
+  for (const [i, worker] of workers.entries()) worker.runsMs = i < 2 ? 1.5 * TICK_MS : 1_000
+  await clock.advance(2 * TICK_MS + 1_000)
+  assert.deepEqual(outcomes(workers[0]!), [
+    [1, 'running'],
+    [2, 'running'],
+    [3, 'running'],
+    [4, 'waiting'],
+    [5, 'waiting'],
+  ])
+  await clock.advance(TICK_MS / 2)
+  assert.deepEqual(
+    workers.map(({ shares }) => shares[0]?.concurrency),
+    [1, 1, 1, 1, 1],
+  )
+})
+
 test('a broker that does not answer, and one that refuses, have their own rows and are counted', async t => {
   const { clock, start } = open(t, [1, 2, 3])
   const [one, two, three] = [await start(1), await start(2), await start(3)]

@@ -91,6 +91,8 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
   let running: Promise<void> | null = null
   let rounds = 0
   let prevented = ''
+  /** The shares of the brokers that had not ended their part when the worker stopped waiting. */
+  const late = new Map<number, number>()
 
   metrics.sample('svc.storage.worker.up', {}, () => (lease.isHeld ? 1 : 0))
 
@@ -138,23 +140,41 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       rows: new Map(leaders.map(id => [id, rowOf(id, 'waiting')])),
     }
     newest = round
+    const isCleaningAllowed = missing.length === 0
+    // A broker that has not ended an earlier round joins this one and keeps its share. The others share the rest, but
+    // at least one permit, so that a slow broker does not hold them up.
+    for (const id of late.keys()) if (!leaders.includes(id)) late.delete(id)
+    const joining = [...late].map(([id, share]) => follow(round, id, { concurrency: share, isCleaningAllowed }))
+    const others = leaders.filter(id => !late.has(id))
+    const permits = Math.max(1, concurrency - [...late.values()].reduce((sum, share) => sum + share, 0))
     // With fewer permits than brokers, the brokers take turns, so that the sum of the shares is the concurrency.
-    const turns = Math.min(leaders.length, concurrency)
-    const waiting = leaders[Symbol.iterator]()
-    const takeTurns = async (_: unknown, turn: number) => {
-      const share = Math.floor(concurrency / turns) + (turn < concurrency % turns ? 1 : 0)
+    let turns = Math.min(others.length, permits)
+    const shares = Array.from({ length: turns }, (_, turn) => Math.floor((permits + turns - 1 - turn) / turns))
+    const waiting = others[Symbol.iterator]()
+    const takeTurns = async (share: number) => {
       for (const id of waiting) {
-        const isCleaningAllowed = missing.length === 0
-        round.rows.set(id, await follow(round, id, { concurrency: share, isCleaningAllowed }))
+        await follow(round, id, { concurrency: share, isCleaningAllowed })
+        // The broker goes on with the permits of this turn. The last turn goes on too.
+        if (late.has(id) && turns > 1) {
+          turns--
+          return
+        }
       }
     }
-    await Promise.all(Array.from({ length: turns }, takeTurns))
+    await Promise.all([...joining, ...shares.map(takeTurns)])
     round.tookMs = clock.monotonic() - beganAtMs
     metrics.observe('svc.storage.worker.round', {}, round.tookMs)
   }
 
-  /** Asks a broker to run the round until it is over, and returns the result. */
-  async function follow(round: RoundInProgress, id: number, share: RoundShare): Promise<BrokerRound> {
+  /** Asks a broker to run the round until it is over, and notes the result. */
+  async function follow(round: RoundInProgress, id: number, share: RoundShare): Promise<void> {
+    const row = await askUntilDone(round, id, share)
+    round.rows.set(id, row)
+    if (row.outcome === 'running') late.set(id, share.concurrency)
+    else late.delete(id)
+  }
+
+  async function askUntilDone(round: RoundInProgress, id: number, share: RoundShare): Promise<BrokerRound> {
     const { brokerId: holderId, incarnation } = cluster
     const request = { holderId, incarnation, fence: round.fence, round: round.number, ...share }
     const patienceMs = Math.max(intervalMs, LEAST_PATIENCE_MS)
