@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { type HttpRooms, reply, route } from '../src/http/route.ts'
 import type { Cleaner, CleanReport } from '../src/log/cleaner/cleaner.ts'
 import type { Partition } from '../src/log/partition.ts'
+import type { RoundReport } from '../src/log/round.ts'
 import type { Values } from '../src/settings/settings.ts'
 import { type CleanUp, startBroker, type TestBroker, type TestBrokerOptions } from './broker.ts'
 
@@ -19,6 +20,8 @@ export function cleanAll(cleaner: Cleaner, partition: Partition, nowMs: number):
 export interface CleaningBroker extends TestBroker {
   /** Cleans all partitions of a topic that the broker leads, as if it were `laterMs` later. */
   clean(topic: string, laterMs?: number): Promise<readonly CleanReport[]>
+  /** Runs a round of the storage worker over all partitions, or joins the one in progress. */
+  round(): Promise<RoundReport>
 }
 
 /** Starts a broker whose topics the test can have cleaned at once. Its HTTP side serves nothing else. */
@@ -58,5 +61,6 @@ export async function startCleaningBroker(
       }
       return reports
     },
+    round: () => rooms!.logs.runRound({ concurrency: 8, isCleaningAllowed: true }),
   }
 }
