@@ -174,8 +174,9 @@ async function roll(documents: SegmentDocuments, partition: Partition, nowMs: nu
     }
     return { segments, end: rolled > 0 ? base : sealed.end, epoch: state.epoch, isReadable: true }
   })
-  // Another leader has sealed more than this log has: its tail was lost. Opened again, it ends above those offsets.
-  if (state.sealed.end > state.end) partition.reopen()
+  // Another leader has sealed more than this log has: its tail was lost. Opened again, it ends above those offsets. Or
+  // the store has lost epochs that a writer of the document had: each opening raises the epoch.
+  if (state.sealed.end > state.end || state.sealed.epoch > state.epoch) partition.reopen()
   return isChanged ? rolled : 0
 }
 

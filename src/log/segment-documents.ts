@@ -68,9 +68,10 @@ export class SegmentDocuments {
       const place = { kind: KIND, name: stream, what: `the document of the segments of ${state.name}` }
       const sealed = await changeDocument<SealedSegments | null>(this.#rooms, place, async now => {
         const stored = decode(stream, now)
-        if (stored.epoch > epoch || (await store.confirm(stream, epoch)).kind !== 'confirmed') return { answer: null }
-        if (state.epoch !== epoch || state.refusal !== null) return { answer: null }
+        const isConfirmed = (await store.confirm(stream, epoch)).kind === 'confirmed'
+        if (state.epoch !== epoch || state.refusal !== null || !isConfirmed) return { answer: null }
         state.sealed = stored
+        if (stored.epoch > epoch) return { answer: null }
         const next = decide(stored)
         if (next === null) return { answer: stored }
         return { answer: next, write: { changes: rowsOf(stored, next) } }

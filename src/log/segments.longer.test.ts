@@ -232,6 +232,24 @@ test('a broker adopts the segments that another leader has sealed, and goes on b
   ])
 })
 
+test('a leader whose epoch the store has forgotten goes on once its epoch is as high as that of the document', async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders', { 'segment.ms': String(HOUR), 'retention.ms': '-1' })
+  const partition = world.partition('orders')
+  await append(partition, 10)
+  await world.clock.advance(2 * HOUR)
+  const { version } = (await documentOf(world, partition))!
+  const changes = [{ key: 'sealed', value: Buffer.from(JSON.stringify({ format: 1, epoch: 4, end: 1 })) }]
+  await world.store.commit({ kind: 'segments', name: partition.state.stream, expect: version, changes })
+  await append(partition, 10)
+  await world.clock.advance(2 * HOUR)
+  assert.deepEqual(rangesOf(partition), [
+    [0, 1],
+    [1, 2],
+  ])
+  assert.deepEqual([partition.leaderEpoch, partition.state.sealed.epoch], [4, 4])
+})
+
 test('the cleaner has its turn after the other phases, and its segments say when they were cleaned', async t => {
   const world = await openLogWorld(t)
   const { store, clock } = world
