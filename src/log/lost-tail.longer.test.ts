@@ -24,6 +24,7 @@ import { readRecords } from '../protocol/records.ts'
 import { testSettings, type Values } from '../settings/settings.ts'
 import { openRedisStore } from '../store/redis/redis-store.ts'
 import type { Store } from '../store/store.ts'
+import { isInterrupted } from './cleaner/place.ts'
 import type { Partition } from './partition.ts'
 
 const MINUTE = 60_000
@@ -61,7 +62,7 @@ async function recordsOf(partition: Partition) {
   const records: { offset: number; key: string; value: string }[] = []
   for (const { bytes } of await readAll(partition)) {
     for (const { offset, key, value } of await readRecords(bytes))
-      records.push({ offset, key: String(key), value: String(value) })
+      records.push({ offset, key: String(key), value: String(value).trimEnd() })
   }
   return records
 }
@@ -191,6 +192,9 @@ interface History {
   readonly offsets: readonly number[]
 }
 
+/** Values of this size make passes of several pieces. */
+const LARGE = 400_000
+
 /** Appends keys again and again, and lets the storage worker roll, clean and drop between. */
 async function history(cleanUp: CleanUp, areApart: boolean): Promise<History> {
   const clock = new SimulatedClock()
@@ -202,7 +206,7 @@ async function history(cleanUp: CleanUp, areApart: boolean): Promise<History> {
   const from = { streams: streams.position, documents: documents.position }
   const offsets: number[] = []
   for (let i = 0; i < 10; i++) {
-    offsets.push(await append(partition, 'abc'[i % 3]!, String(i), clock.now()))
+    offsets.push(await append(partition, 'abcd'[i % 4]!, String(i).padEnd(LARGE), clock.now()))
     if (i % 2 === 1) await clock.advance(MINUTE)
     if (i % 2 === 1) assert.equal((await clock.passing(opened.logs.runRound(SHARE))).failures, 0)
   }
@@ -218,7 +222,10 @@ for (const what of ['streams', 'documents', 'both'] as const) {
       const server = what === 'documents' ? 'documents' : 'streams'
       const [least, most] = [first.from[server], first[server].position]
       assert.ok(most - least > 5)
-      for (let keep = least; keep <= most; keep++) await loseTail(t as CleanUp, { what, server, who, keep })
+      let interrupted = 0
+      for (let keep = least; keep <= most; keep++)
+        if (await loseTail(t as CleanUp, { what, server, who, keep })) interrupted++
+      if (server === 'streams') assert.ok(interrupted > 0, 'some losses end between two pieces of a pass')
     })
   }
 }
@@ -231,7 +238,8 @@ interface Loss {
   readonly keep: number
 }
 
-async function loseTail(cleanUp: CleanUp, { what, server, who, keep }: Loss): Promise<void> {
+/** Resolves with whether the loss ended between two pieces of a pass. */
+async function loseTail(cleanUp: CleanUp, { what, server, who, keep }: Loss): Promise<boolean> {
   const { clock, streams, documents, opened, id, offsets } = await history(cleanUp, what !== 'both')
   let now = opened
   if (who === 'a new leader') {
@@ -248,6 +256,7 @@ async function loseTail(cleanUp: CleanUp, { what, server, who, keep }: Loss): Pr
   await clock.advance(2 * MINUTE)
   const partition = partitionOf(now, id)
   assertConsistent(partition)
+  let wasInterrupted = isInterrupted(partition.state)
   // A leader that goes on knows every offset. A new one knows those of sealed segments, if the documents are all there.
   const used = offsets.at(-1)!
   const isKnown = who === 'the leader' || what !== 'both'
@@ -255,6 +264,8 @@ async function loseTail(cleanUp: CleanUp, { what, server, who, keep }: Loss): Pr
   const offset = await clock.passing(append(partition, 'd', 'new', clock.now()))
   const least = isKnown ? used : (before.at(-1)?.offset ?? -1)
   assert.ok(offset > least, `${offset} is not above ${least}; ${where}`)
+
+  wasInterrupted ||= isInterrupted(partition.state)
 
   before.push({ offset, key: 'd', value: 'new' })
   for (let i = 0; i < 3; i++) {
@@ -277,6 +288,7 @@ async function loseTail(cleanUp: CleanUp, { what, server, who, keep }: Loss): Pr
   assertConsistent(partition)
   await clock.passing(now.logs.close())
   await clock.passing(now.store.close())
+  return wasInterrupted
 }
 
 for (const what of ['streams', 'both'] as const) {

@@ -120,7 +120,8 @@ export function segmentOf(log: RollableLog, base: number, next: number, sealedAt
   let sum: Part | null = null
   for (const chunk of log.chunks) {
     if (chunk.next <= base || chunk.from >= next || (chunk.isKnown && chunk.bytes === 0)) continue
-    // Only a chunk that was learned while the segments could not be read reaches over the beginning of a segment.
+    // A piece of the cleaner may reach over the beginning of a segment. So may a chunk that this leader has learned
+    // while it did not know the segment. Its bytes count for both segments.
     const isCut = chunk.from < base || chunk.next > next
     const counts = isCut ? { ...chunk, plainBytes: null, batches: null, records: null } : chunk
     sum = sum === null ? counts : joined(sum, counts)
