@@ -418,7 +418,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
         clock,
         leadership,
         documents,
-        cleaner: isCleaningAllowed ? cleaner : null,
+        cleaner,
         failed(phase, { state }, error) {
           countFailure(phase, error)
           logger
@@ -428,12 +428,14 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
               error,
             })
         },
+        timed: (phase, tookMs) => metrics.observe('svc.storage.worker.phase', { phase }, tookMs),
       },
       {
         partitions: [...partitions()],
         concurrency,
         nowMs: trustedNow(),
         leastChunkMs: intervalMs,
+        isCleaningAllowed,
         isStopped: () => isClosed,
       },
     )

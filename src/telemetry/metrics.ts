@@ -313,6 +313,11 @@ const table = Object.freeze({
     ...OURS,
     buckets: ROUND_SECONDS,
   }),
+  'svc.storage.worker.phase': timer(
+    ['phase'],
+    'Phases of rounds (roll, retention, cleaning) that had something to do on a partition, at the broker that leads it.',
+    { ...OURS, buckets: ROUND_SECONDS },
+  ),
   'svc.storage.worker.refusals': counter(
     ['reason'],
     'Rounds that this broker refused: the sender does not hold the lease (not_holder), or the store has not confirmed the own lease (unconfirmed).',
