@@ -167,6 +167,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       unacknowledged: metrics.child('svc.storage.ack', { tier: 'local', result: 'error' }),
       records: metrics.child('svc.storage.write.messages', { tier: 'local' }),
       refused: reason => metrics.count('svc.storage.append.refusals', { reason }),
+      workRefused: () => metrics.count('svc.storage.worker.refusals', { reason: 'fenced' }),
     },
     readAhead: new ReadAhead<ReadResult>(clock),
     reads: {

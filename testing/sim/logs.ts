@@ -117,7 +117,8 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
       if (partition === null) throw new Error(`there is no partition ${name}-${index}`)
       return partition
     },
-    round: ({ isCleaningAllowed } = { isCleaningAllowed: false }) => logs.runRound({ concurrency: 8, isCleaningAllowed }),
+    round: ({ isCleaningAllowed } = { isCleaningAllowed: false }) =>
+      logs.runRound({ concurrency: 8, isCleaningAllowed }),
     restart: () => openLogWorld(t, { ...options, clock, random, store: store.reopen() }),
   }
   return world
