@@ -149,8 +149,9 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       }
     }
     await Promise.all(Array.from({ length: turns }, takeTurns))
-    round.tookMs = clock.monotonic() - beganAtMs
-    metrics.observe('svc.storage.worker.round', {}, round.tookMs)
+    const tookMs = clock.monotonic() - beganAtMs
+    round.tookMs = Math.round(tookMs)
+    metrics.observe('svc.storage.worker.round', {}, tookMs)
   }
 
   /** Asks a broker to run the round until it is over, and returns the result. */
