@@ -189,16 +189,16 @@ test('rounds show how dirty the log is, and cleaning shows what it kept and drop
   assert.equal(metrics.total('svc.storage.cleaner.passes'), 0)
   const { cleaned, cleanedBytes, failures } = await world.round({ isCleaningAllowed: true })
   assert.deepEqual([cleaned, cleanedBytes, failures], [1, before - partition.sizeBytes, 0])
-  const counted = (name: 'svc.storage.cleaner.bytes' | 'svc.storage.cleaner.records', result: string) =>
-    metrics.read(name, { result })
-  assert.deepEqual(
-    [counted('svc.storage.cleaner.bytes', 'kept'), counted('svc.storage.cleaner.bytes', 'dropped')],
-    [partition.sizeBytes, before - partition.sizeBytes],
-  )
-  assert.deepEqual(
-    [counted('svc.storage.cleaner.records', 'kept'), counted('svc.storage.cleaner.records', 'dropped')],
-    [1, 2],
-  )
+  const counted = (name: 'svc.storage.cleaner.bytes' | 'svc.storage.cleaner.records') =>
+    Array.from(metrics.series(name), ({ labels, value }) => [labels.result, value])
+  assert.deepEqual(counted('svc.storage.cleaner.bytes'), [
+    ['kept', partition.sizeBytes],
+    ['dropped', before - partition.sizeBytes],
+  ])
+  assert.deepEqual(counted('svc.storage.cleaner.records'), [
+    ['kept', 1],
+    ['dropped', 2],
+  ])
   await world.round({ isCleaningAllowed: true })
   assert.deepEqual(gauges(), [0, 0])
   const scrape = await metrics.scrape()
