@@ -15,8 +15,8 @@ import { runCommand } from '../command.ts'
 import { openKafka } from '../kafkajs/client.ts'
 import { kcat } from '../kcat/client.ts'
 
-const LEASE_MS = 8_000
-const TICK_MS = 3_000
+const LEASE_MS = 12_000
+const TICK_MS = 5_000
 const HOUR_MS = 3_600_000
 const IDS = [1, 2, 3]
 const PARTITIONS = 12
