@@ -8,9 +8,10 @@ import type { Pong } from '../store/store.ts'
 import { createHealth } from './health.ts'
 
 /** A worker that has started no round; without an id no broker holds its lease. */
-const worker = (id: number | null = 0, round: Round | null = null) => ({
+const worker = (id: number | null = 0, round: Round | null = null, withoutFeature: readonly number[] = []) => ({
   holder: () => (id === null ? null : { id, incarnation: '', sinceMs: null }),
   round: () => round,
+  withoutFeature: () => withoutFeature,
 })
 
 function kept(overrides: Partial<Values> = {}) {
@@ -224,4 +225,6 @@ test('health: without a holder of the lease, or after a round that a broker did 
     'UP',
     { holder: 1, warning: 'Broker 2: The broker, broker 2 is gone.' },
   ])
+  const old = 'No partition is cleaned until these brokers run a version that can read a cleaned log: 3, 4.'
+  assert.deepEqual(await shown(worker(1, null, [3, 4])), ['UP', { holder: 1, warning: old }])
 })

@@ -59,7 +59,7 @@ export interface HealthRooms {
   readonly isUp: () => boolean
   /** Returns the certificate of each port that speaks TLS. */
   readonly certificates: () => readonly CertificateState[]
-  readonly storageWorker: Pick<StorageWorker, 'holder' | 'round'>
+  readonly storageWorker: Pick<StorageWorker, 'holder' | 'round' | 'withoutFeature'>
 }
 
 /** A process without the Kafka listener has no broker that could be down, and it shall receive HTTP clients. */
@@ -164,15 +164,23 @@ async function diskSpace(settings: Settings, clock: Clock): Promise<Component> {
 }
 
 /**
- * Returns the broker that holds the lease, and a warning if no broker does, or if a broker has not run its part of the
- * newest round of this broker. The status is UP, because clients are served all the same.
+ * Returns the broker that holds the lease, and a warning if no broker does, if a broker has not run its part of the
+ * newest round of this broker, or if a broker prevents cleaning. The status is UP, because clients are served all the
+ * same.
  */
 function storageWorker(rooms: Pick<HealthRooms, 'storageWorker' | 'settings'>): Component {
   const holder = rooms.storageWorker.holder()
   const troubled = rooms.storageWorker.round()?.brokers.filter(({ trouble }) => trouble !== null) ?? []
-  const warning =
-    holder === null ? whyNoHolder(rooms) : troubled.map(({ id, trouble }) => `Broker ${id}: ${trouble}`).join(' ')
-  const details = { holder: holder?.id ?? null, ...(warning === '' ? {} : { warning }) }
+  const missing = rooms.storageWorker.withoutFeature()
+  const warnings = [
+    ...(holder === null ? [whyNoHolder(rooms)] : troubled.map(({ id, trouble }) => `Broker ${id}: ${trouble}`)),
+    ...(missing.length === 0
+      ? []
+      : [
+          `No partition is cleaned until these brokers run a version that can read a cleaned log: ${missing.join(', ')}.`,
+        ]),
+  ]
+  const details = { holder: holder?.id ?? null, ...(warnings.length > 0 && { warning: warnings.join(' ') }) }
   return { status: 'UP', details }
 }
 

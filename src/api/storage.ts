@@ -81,7 +81,9 @@ const brokerRoundShape = z
     partitions: z.int(),
     rolled: z.int().meta({ description: 'The number of segments that were sealed.' }),
     droppedBytes: z.int().meta({ description: 'The stored bytes that retention has dropped.' }),
-    cleaned: z.int().meta({ description: 'The number of partitions that were cleaned.' }),
+    cleaned: z
+      .int()
+      .meta({ description: 'The number of partitions that were cleaned to the end of their dirty part.' }),
     cleanedBytes: z.int().meta({ description: 'The stored bytes by which cleaning has made logs smaller.' }),
     failures: z.int(),
     trouble: z.string().nullable().meta({ description: 'Why the broker has not run its part; null if it has.' }),
@@ -102,6 +104,9 @@ const roundShape = z
 
 /** A round of the storage worker over all partitions. */
 export type Round = z.infer<typeof roundShape>
+
+/** A round is always over all partitions: the request chooses nothing. */
+export const roundRequestShape = z.object({}).optional()
 
 export const startedRoundShape = z.object({ round: roundShape })
 

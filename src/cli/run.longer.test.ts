@@ -569,6 +569,34 @@ test('an export that breaks off ends with 69, even if a part was written', async
   assert.match(err, /^ketch: the answer of http:.* broke off: /)
 })
 
+test('a round of the storage worker is started and shown, and an error ends with 2, 69 or 77', async t => {
+  const { signed, url } = await started(t, SECURED)
+  assert.equal((await signed('topics create orders --partitions=3')).status, 0)
+  const shown = await signed('storage run')
+  assert.deepEqual([shown.status, shown.err], [0, ''])
+  assert.match(
+    shown.out,
+    /^Round \d+ took \d+ ms\.\n\nBROKER +OUTCOME +PARTITIONS +ROLLED +.*TROUBLE\n0 +done +3 +0 +0 +0 +0 +0 +-\n$/,
+  )
+  const told = JSON.parse((await signed('storage run --json')).out)
+  const counts = { partitions: 3, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+  assert.deepEqual(told.brokers, [{ id: 0, outcome: 'done', ...counts, trouble: null }])
+  assert.equal((await signed('storage run now')).status, 2)
+
+  const password = { KETCH_NEW_PASSWORD: 'a new long password' }
+  assert.equal((await signed('users create vic --role=viewer', { variables: password })).status, 0)
+  const asVic = { variables: { KETCH_USER: 'vic', KETCH_PASSWORD: password.KETCH_NEW_PASSWORD } }
+  assert.equal((await signed('storage run', asVic)).status, 77)
+  assert.equal((await signed('storage run', { variables: { KETCH_PASSWORD: 'a wrong password' } })).status, 77)
+  assert.equal((await ketch('storage run --url=http://127.0.0.1:9')).status, 69)
+  assert.equal((await adminClient(url).ask('POST', '/api/v1/storage/worker/run')).status, 401)
+
+  const { run } = await started(t, { ...OPEN, 'storage.worker.enabled': false })
+  const refused = await run('storage run')
+  assert.deepEqual([refused.status, refused.out], [69, ''])
+  assert.match(refused.err, /svc\.storage\.worker\.enabled is false on this broker\. \[NO_STORAGE_WORKER\]$/m)
+})
+
 test('levels of loggers are listed, set and taken back', async t => {
   const { run } = await started(t)
   assert.match((await run('loggers list')).out, /^LOGGER +LEVEL +SET TO\n(.*\n)*root +INFO +-\n/)

@@ -80,6 +80,8 @@ export interface WriteMetrics {
   readonly unacknowledged: ObservedChild
   readonly records: ObservedChild
   refused(reason: 'fenced' | 'misplaced' | 'gone' | 'damaged'): void
+  /** Counts a trim or a rewrite that the store refused, because another broker leads. */
+  workRefused(): void
 }
 
 /** After a group has met another writer this many times, its callers are refused. */

@@ -167,6 +167,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       unacknowledged: metrics.child('svc.storage.ack', { tier: 'local', result: 'error' }),
       records: metrics.child('svc.storage.write.messages', { tier: 'local' }),
       refused: reason => metrics.count('svc.storage.append.refusals', { reason }),
+      workRefused: () => metrics.count('svc.storage.worker.refusals', { reason: 'fenced' }),
     },
     readAhead: new ReadAhead<ReadResult>(clock),
     reads: {
@@ -418,7 +419,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
         clock,
         leadership,
         documents,
-        cleaner: isCleaningAllowed ? cleaner : null,
+        cleaner,
         failed(phase, { state }, error) {
           countFailure(phase, error)
           logger
@@ -428,12 +429,14 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
               error,
             })
         },
+        timed: (phase, tookMs) => metrics.observe('svc.storage.worker.phase', { phase }, tookMs),
       },
       {
         partitions: [...partitions()],
         concurrency,
         nowMs: trustedNow(),
         leastChunkMs: intervalMs,
+        isCleaningAllowed,
         isStopped: () => isClosed,
       },
     )

@@ -455,7 +455,7 @@ export class Partition {
     if (state.start !== logStart) return 'moved'
     const rows = [encodePlace(place), ...state.timeIndex.rewritten(from, to, remains)]
     const outcome = await this.#lane.rewrite({ from, to, batches, rows })
-    if (outcome.kind === 'fenced') await this.#rooms.leadership.stillLeads(this.topicId, this.index)
+    if (outcome.kind === 'fenced') await this.#fenced()
     if (outcome.kind === 'damaged') return 'damaged'
     // If the stream was opened again, that happened after the rewrite, and the state already includes it.
     if (outcome.kind !== 'rewritten' || state.epoch !== epoch) return 'ended'
@@ -480,7 +480,7 @@ export class Partition {
     const late = marks.filter(mark => state.pendingRows.some(row => row.key === mark.key))
     const { epoch } = state
     const outcome = await this.#lane.trim(limit, marks)
-    if (outcome.kind === 'fenced') await this.#rooms.leadership.stillLeads(this.topicId, this.index)
+    if (outcome.kind === 'fenced') await this.#fenced()
     if (outcome.kind !== 'trimmed') return 0
     // If the stream was opened again, that happened after the trim; otherwise the trim would have been fenced. So the
     // size no longer includes these bytes.
@@ -489,6 +489,11 @@ export class Partition {
       state.pendingRows.push(...late)
     }
     return outcome.bytes
+  }
+
+  async #fenced(): Promise<void> {
+    this.#rooms.writes.workRefused()
+    await this.#rooms.leadership.stillLeads(this.topicId, this.index)
   }
 
   /** Writes the rows that wait for an append, if the lane is idle. */

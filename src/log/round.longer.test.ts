@@ -240,14 +240,32 @@ test('a store that fails is counted and tried again', async t => {
   assert(metrics.total('svc.storage.worker.failures') > 0)
 })
 
-test('with the worker off nothing is dropped', async t => {
-  const { createPartition, clock } = await openLogWorld(t, { overrides: { 'storage.worker.enabled': false } })
-  const partition = await createPartition({
-    'retention.ms': String(HOUR),
-    'retention.bytes': '1',
-    'max.message.bytes': '3000000',
-  })
-  for (let i = 0; i < 3; i++) await append(partition, clock.now(), 2_000_000)
-  await clock.advance(DAY)
+test('a leader whose lead another broker took drops nothing, and counts that', async t => {
+  const world = await openLogWorld(t)
+  const { clock, store, metrics } = world
+  await world.create('orders', { 'retention.ms': String(HOUR) })
+  const partition = world.partition('orders')
+  await append(partition, clock.now())
+  await store.beside().open(streamId(partition.topicId, 0), 0, 0)
+  await clock.advance(2 * HOUR)
   assert.equal(partition.logStartOffset, 0)
+  assert.match(await metrics.scrape(), /svc_storage_worker_refusals_total\{reason="fenced"\} [1-9]/)
+})
+
+test('with the worker off nothing is dropped, and producers are forgotten and chunks learned all the same', async t => {
+  const world = await openLogWorld(t, {
+    overrides: { 'storage.worker.enabled': false, 'broker.producer-id-expiration': HOUR },
+  })
+  await world.create('orders', { 'retention.ms': String(HOUR), 'retention.bytes': '1', 'max.message.bytes': '3000000' })
+  const before = world.partition('orders')
+  for (let i = 0; i < 3; i++) await append(before, world.clock.now(), 2_000_000)
+  await before.append(batchOf(1, { producerId: 5, producerEpoch: 0, baseSequence: 0 }), 0)
+  await world.clock.advance(HOUR / 2)
+  const { clock, ...next } = await world.restart()
+  const partition = next.partition('orders')
+  const areKnown = () => partition.state.timeIndex.chunks.every(({ isKnown }) => isKnown)
+  assert.deepEqual([[...partition.state.producers.keys()], areKnown()], [[5], false])
+  await clock.advance(DAY)
+  assert.deepEqual([[...partition.state.producers.keys()], areKnown()], [[], true])
+  assert.deepEqual([partition.logStartOffset, partition.segments], [0, []])
 })

@@ -4,6 +4,7 @@
 // or cleaned. A partition with nothing to do costs no call of the store.
 
 import { type Clock, takingTurns } from '../base/clock.ts'
+import type { CleanReport } from './cleaner/cleaner.ts'
 import { droppableBefore } from './droppable.ts'
 import type { Leadership } from './leadership.ts'
 import type { Partition } from './partition.ts'
@@ -17,7 +18,7 @@ export interface RoundReport {
   /** The segments that were sealed. */
   readonly rolled: number
   readonly droppedBytes: number
-  /** The partitions that were cleaned, and the bytes that this removed. */
+  /** The partitions that were cleaned to the end of their dirty part, and the bytes that cleaning removed. */
   readonly cleaned: number
   readonly cleanedBytes: number
   readonly failures: number
@@ -29,18 +30,19 @@ export type Phase = 'roll' | 'retention' | 'cleaning'
 export interface RoundCleaner {
   /** Returns the partitions that are to be cleaned, the dirtiest first. */
   candidates(partitions: readonly Partition[], nowMs: number): readonly { readonly partition: Partition }[]
-  /** Cleans a partition, and resolves with the number of bytes that were removed. */
-  clean(partition: Partition, nowMs: number): Promise<{ readonly bytesDropped: number }>
+  /** Cleans a partition. It counts and logs what prevents that, except for errors that it throws. */
+  clean(partition: Partition, nowMs: number): Promise<Pick<CleanReport, 'outcome' | 'bytesDropped'>>
 }
 
 export interface RoundRooms {
   readonly clock: Clock
   readonly leadership: Leadership
   readonly documents: SegmentDocuments
-  /** Null: nothing is cleaned. */
-  readonly cleaner: RoundCleaner | null
+  readonly cleaner: RoundCleaner
   /** Counts and logs a failed phase of a partition. */
   failed(phase: Phase, partition: Partition, error: unknown): void
+  /** Observes the time of a phase of a partition that had something to do. */
+  timed(phase: Phase, tookMs: number): void
 }
 
 export interface RoundShare {
@@ -51,6 +53,8 @@ export interface RoundShare {
   readonly nowMs: number
   /** A chunk is not sealed for its age before this age. */
   readonly leastChunkMs: number
+  /** If it is false, the cleaner only looks which partitions are due. */
+  readonly isCleaningAllowed: boolean
   /** Returns true if the round must end early. */
   isStopped(): boolean
 }
@@ -73,12 +77,14 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
   const isOurs = ({ state }: Partition) => state.refusal === null && state.epoch > 0 && leadership.isConfirmed
 
   async function inPhase(phase: Phase, partition: Partition, work: () => Promise<void>): Promise<void> {
+    const beganAtMs = clock.monotonic()
     try {
       await work()
     } catch (error) {
       done.failures++
       rooms.failed(phase, partition, error)
     }
+    rooms.timed(phase, clock.monotonic() - beganAtMs)
   }
 
   /** A failure to roll does not end the turn: on a full disk only dropping makes room for the document. */
@@ -116,14 +122,16 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
   }
   await Promise.all(Array.from({ length: concurrency }, work))
 
-  for (const { partition } of cleaner?.candidates(partitions, nowMs) ?? []) {
+  const due = cleaner.candidates(partitions, nowMs)
+  for (const { partition } of share.isCleaningAllowed ? due : []) {
     if (share.isStopped()) break
     if (!isOurs(partition)) continue
     await inPhase('cleaning', partition, async () => {
-      const { bytesDropped } = await cleaner!.clean(partition, nowMs)
-      const { cleanedTo } = partition.state.cleaned
-      done.cleaned++
+      const { outcome, bytesDropped } = await cleaner.clean(partition, nowMs)
       done.cleanedBytes += bytesDropped
+      if (outcome === 'waits' || outcome === 'uncleanable') done.failures++
+      if (outcome === 'done') done.cleaned++
+      const { cleanedTo } = partition.state.cleaned
       await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, nowMs))
     })
   }

@@ -259,6 +259,7 @@ test('the cleaner has its turn after the other phases, and its segments say when
   }
   const partitions = [0, 1].map(index => world.partition('orders', index))
   const seen: string[] = []
+  const timed: string[] = []
   const rooms = {
     clock,
     leadership: SOLE_LEADERSHIP,
@@ -270,20 +271,24 @@ test('the cleaner has its turn after the other phases, and its segments say when
       logger: createLogger({ clock, write: () => {}, format: 'plain', levels: new Map([['root', 'OFF']]) }),
     }),
     failed: (phase: string, { index }: Partition) => void seen.push(`${phase} of ${index} failed`),
+    timed: (phase: string) => void timed.push(phase),
     cleaner: {
       candidates: (all: readonly Partition[]) => all.toReversed().map(partition => ({ partition })),
       async clean(partition: Partition) {
         seen.push(`${partition.index} has ${partition.segments.length} segments`)
         if (partition.index === 0) throw new Error('its first batch is damaged')
         partition.state.cleaned = { ...partition.state.cleaned, cleanedTo: partition.segments[0]!.next }
-        return { bytesDropped: 7 }
+        return { outcome: 'done' as const, bytesDropped: 7 }
       },
     },
   }
   const nowMs = clock.now()
   const share = { partitions, concurrency: 2, nowMs, leastChunkMs: HOUR, isStopped: () => false }
-  const { cleaned, cleanedBytes, failures, rolled } = await runRound(rooms, share)
-  assert.deepEqual({ cleaned, cleanedBytes, failures, rolled }, { cleaned: 1, cleanedBytes: 7, failures: 1, rolled: 4 })
+  assert.equal((await runRound(rooms, { ...share, isCleaningAllowed: false })).rolled, 4)
+  assert.deepEqual([seen, timed], [[], ['roll', 'roll']])
+  const { cleaned, cleanedBytes, failures } = await runRound(rooms, { ...share, isCleaningAllowed: true })
+  assert.deepEqual({ cleaned, cleanedBytes, failures }, { cleaned: 1, cleanedBytes: 7, failures: 1 })
+  assert.deepEqual(timed.slice(2), ['cleaning', 'cleaning'])
   assert.deepEqual(seen, ['1 has 2 segments', '0 has 2 segments', 'cleaning of 0 failed'])
   const cleanedAt = partitions.map(({ segments }) => segments.map(({ cleanedAtMs }) => cleanedAtMs))
   assert.deepEqual(cleanedAt, [

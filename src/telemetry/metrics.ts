@@ -313,9 +313,14 @@ const table = Object.freeze({
     ...OURS,
     buckets: ROUND_SECONDS,
   }),
+  'svc.storage.worker.phase': timer(
+    ['phase'],
+    'Phases of rounds (roll, retention, cleaning) that had something to do on a partition, at the broker that leads it.',
+    { ...OURS, buckets: ROUND_SECONDS },
+  ),
   'svc.storage.worker.refusals': counter(
     ['reason'],
-    'Rounds that this broker refused: the sender does not hold the lease (not_holder), or the store has not confirmed the own lease (unconfirmed).',
+    'Work of the storage worker that was refused: a round of a sender that does not hold the lease (not_holder), a round of this broker while the store has not confirmed its lease (unconfirmed), or a trim or rewrite of a partition that another broker leads (fenced).',
     OURS,
   ),
   'svc.storage.worker.rolled_segments': counter([], 'Segments that the storage worker sealed.', OURS),

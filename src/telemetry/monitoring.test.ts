@@ -87,8 +87,12 @@ test('a broker that cannot be scraped has an alert, of the job that the README n
 
 test('every critical metric has an alert, and every metric of the specification has a panel', () => {
   const rules = ruleExpressions().join('\n')
-  for (const name of ['svc_broker_lossy_records_total', 'svc_storage_log_end_regressions_total', 'svc_broker_up'])
-    assert.ok(rules.includes(name), name)
+  const critical = [
+    ...['svc_broker_lossy_records_total', 'svc_storage_log_end_regressions_total', 'svc_broker_up'],
+    ...['sum(svc_storage_worker_up) == 0', 'svc_storage_cleaner_uncleanable_partitions > 0'],
+    'svc_storage_cleaner_oldest_dirty_age_seconds',
+  ]
+  for (const name of critical) assert.ok(rules.includes(name), name)
   const shown = dashboardExpressions().join('\n')
   const absent = [
     'svc.broker.max_offset',
@@ -98,13 +102,7 @@ test('every critical metric has an alert, and every metric of the specification 
   ]
   // Metrics of single partitions, sizes and empty answers help with rare questions. A dashboard for every operator does
   // not show them.
-  const unseen = [
-    ...absent,
-    'svc.broker.fetch',
-    'svc.storage.read.messages',
-    'svc.storage.write.messages',
-    'svc.storage.worker.up',
-  ]
+  const unseen = [...absent, 'svc.broker.fetch', 'svc.storage.read.messages', 'svc.storage.write.messages']
   for (const { name, scrapedName, ours, notYet } of metricRows)
     if (!ours && notYet === null && !unseen.includes(name)) assert.ok(shown.includes(scrapedName), name)
 })

@@ -162,8 +162,9 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       }
     }
     await Promise.all([...joining, ...shares.map(takeTurns)])
-    round.tookMs = clock.monotonic() - beganAtMs
-    metrics.observe('svc.storage.worker.round', {}, round.tookMs)
+    const tookMs = clock.monotonic() - beganAtMs
+    round.tookMs = Math.round(tookMs)
+    metrics.observe('svc.storage.worker.round', {}, tookMs)
   }
 
   /** Asks a broker to run the round until it is over, and notes the result. */

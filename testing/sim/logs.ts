@@ -42,8 +42,8 @@ export interface LogWorld {
   /** Creates a topic and returns its first partition. */
   createPartition(configs?: Readonly<Record<string, string>>): Promise<Partition>
   partition(name: string, index?: number): Partition
-  /** Runs a round of the storage worker. */
-  round(): Promise<RoundReport>
+  /** Runs a round of the storage worker, by default without cleaning. */
+  round(share?: { readonly isCleaningAllowed: boolean }): Promise<RoundReport>
   /** Opens a new log room on the same store, as after kill -9. */
   restart(): Promise<LogWorld>
 }
@@ -117,7 +117,8 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
       if (partition === null) throw new Error(`there is no partition ${name}-${index}`)
       return partition
     },
-    round: () => logs.runRound({ concurrency: 8, isCleaningAllowed: false }),
+    round: ({ isCleaningAllowed } = { isCleaningAllowed: false }) =>
+      logs.runRound({ concurrency: 8, isCleaningAllowed }),
     restart: () => openLogWorld(t, { ...options, clock, random, store: store.reopen() }),
   }
   return world

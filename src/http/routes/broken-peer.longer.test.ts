@@ -61,7 +61,11 @@ interface Broken {
   readonly topics?: (answer: OfTopics) => OfTopics
   /** Replaces the bytes of the answers about metrics. */
   readonly send?: (socket: Socket, frame: Buffer) => void
+  /** Each answer, also one about groups, goes out byte by byte, after the answers to earlier requests. */
+  readonly isSlow?: boolean
 }
+
+const BYTE_EVERY_MS = 50
 
 /** The questions that the broker knows. */
 const ASKED: readonly Api[] = [listGroups, describeBrokerMetrics, describeTopicMetrics]
@@ -89,7 +93,18 @@ async function startBroken(cleanUp: CleanUp, cluster: TestCluster) {
   const server = createServer(socket => {
     sockets.add(socket)
     let received = Buffer.alloc(0)
-    socket.on('error', () => {}).on('close', () => sockets.delete(socket))
+    /** The bytes that a slow broker has not sent. It sends them all when it is no longer slow. */
+    let waiting = Buffer.alloc(0)
+    const timer = setInterval(() => {
+      const due = waiting.subarray(0, how.isSlow ? 1 : waiting.length)
+      if (due.length > 0) socket.write(due)
+      waiting = waiting.subarray(due.length)
+    }, BYTE_EVERY_MS)
+    const ended = () => {
+      clearInterval(timer)
+      sockets.delete(socket)
+    }
+    socket.on('error', () => {}).on('close', ended)
     socket.on('data', chunk => {
       received = Buffer.concat([received, chunk])
       while (received.length >= 4 && received.length >= 4 + received.readInt32BE(0)) {
@@ -106,7 +121,8 @@ async function startBroken(cleanUp: CleanUp, cluster: TestCluster) {
         const size = Buffer.alloc(4)
         size.writeInt32BE(answer.length)
         const whole = Buffer.concat([size, answer])
-        if (api === listGroups || how.send === undefined) socket.write(whole)
+        if (how.isSlow || waiting.length > 0) waiting = Buffer.concat([waiting, whole])
+        else if (api === listGroups || how.send === undefined) socket.write(whole)
         else how.send(socket, whole)
       }
     })
@@ -339,14 +355,7 @@ describe('a cluster with a broken broker', { concurrency: 1 }, () => {
   test('a broker that does not answer, or only byte by byte, is named within the limit', async () => {
     const reason = /^broker 2 (has not answered within \d+ ms|has closed the connection|cannot be reached)/
     await isNamed({ send: () => {} }, reason, PATHS)
-    const slowly = (socket: Socket, frame: Buffer) => {
-      let at = 0
-      const timer = setInterval(() => {
-        if (at === frame.length || socket.destroyed) clearInterval(timer)
-        else socket.write(frame.subarray(at, ++at))
-      }, 50)
-    }
-    await isNamed({ send: slowly }, reason, PATHS)
+    await isNamed({ isSlow: true }, reason, PATHS)
   })
 
   test('a broker that breaks off in the middle of an answer is named', async () => {

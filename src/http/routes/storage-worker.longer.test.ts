@@ -35,6 +35,25 @@ test('the only broker of a store runs the worker without a lease document', asyn
   assert.match(broker.log(), / svc\.audit .*run storage worker/)
 })
 
+test('a request for a round that says more than that is refused, and starts none', async t => {
+  const { url } = await startBroker(t, OPEN, { hasHttp: true })
+  const path = '/api/v1/storage/worker/run'
+  for (const [body, type, status, detail] of [
+    ['{"topic":', 'application/json', 400, /^The body is not JSON/],
+    ['[1]', 'application/json', 400, /^body: got a list, takes an object/],
+    ['{"topic":"orders"}', 'application/json', 400, /^topic: is not taken here/],
+    ['topic=orders', 'application/x-www-form-urlencoded', 415, /a body takes application\/json/],
+  ] as const) {
+    const answer = await fetch(url + path, { method: 'POST', headers: { 'content-type': type }, body })
+    assert.equal(answer.status, status)
+    assert.match(((await answer.json()) as { detail: string }).detail, detail)
+  }
+  const { ask } = adminClient(url)
+  assert.equal((await ask('GET', path)).status, 405)
+  assert.equal((await ask('GET', '/api/v1/storage/worker')).body.lastRound, null)
+  assert.equal((await ask('POST', path, {})).status, 200)
+})
+
 test('a broker that does not hold the lease asks the one that does, and says so if it cannot', async t => {
   const [one, two] = await startTwo(t)
   await createTopic(one, 'orders', 12)

@@ -5,6 +5,7 @@ import { segmentsOf } from '../../admin/segments.ts'
 import { describeStore, measureSizes, measureStreams, type Partitions, partitionsOf } from '../../admin/storage.ts'
 import { describeWorker, runRound, whyNoHolder } from '../../admin/storage-worker.ts'
 import {
+  roundRequestShape,
   segmentsParams,
   segmentsQuery,
   segmentsShape,
@@ -57,6 +58,7 @@ export const storageRoutes = [
     verb: 'run storage worker',
     tag: 'storage',
     doc: 'Starts a round of the storage worker over all partitions, or joins the one in progress, and waits up to 20 s for its end. Every broker takes the request.',
+    body: roundRequestShape,
     answers: { 200: startedRoundShape },
     problems: { 503: 'NO_STORAGE_WORKER, NOT_CONTROLLER, LEADER_NOT_AVAILABLE' },
     async answer(_request, rooms) {

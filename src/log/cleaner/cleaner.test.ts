@@ -36,6 +36,9 @@ async function recordsOf(partition: Partition): Promise<DecodedRecord[]> {
 const shown = (records: readonly DecodedRecord[]) =>
   records.map(({ offset, key, value }) => `${offset} ${key}=${value}`).join(', ')
 
+const failuresOf = (type: string) =>
+  new RegExp(`svc_storage_worker_failures_total\\{phase="cleaning",error_type="${type}"\\} 1`)
+
 /** Asserts that the state of the partition is what a new leader finds in the store. */
 async function assertTrueState(world: LogWorld, name: string): Promise<LogWorld> {
   const { sizeBytes, logStartOffset, endOffset, state } = world.partition(name)
@@ -158,11 +161,66 @@ test('a corrupt batch ends the cleaning of its partition until the topic changes
     why: 'The batch at offset 1 of t-0 cannot be cleaned: it fails its checksum.',
   })
   assert.ok(world.lines.some(line => line.includes('no longer cleaned') && line.includes('t-0')))
-  assert.match(await world.metrics.scrape(), /svc_storage_cleaner_uncleanable_partitions 1/)
+  const scrape = await world.metrics.scrape()
+  assert.match(scrape, /svc_storage_cleaner_uncleanable_partitions 1/)
+  assert.match(scrape, failuresOf('UncleanableBatch'))
   const read = await partition.read(2, 1e6, true)
   assert.ok(!isRefusal(read) && read.batches.length === 1)
   partition.reconfigure(topic)
   assert.equal(partition.uncleanable, null)
+})
+
+test('rounds show how dirty the log is, and cleaning shows what it kept and dropped and how long it took', async t => {
+  const world = await openLogWorld(t)
+  const { metrics, clock } = world
+  await world.create('t', { ...COMPACTED, 'segment.ms': '1000' })
+  const partition = world.partition('t')
+  for (const value of ['1', '2', '3']) await append(partition, [{ key: 'a', value }])
+  const before = partition.sizeBytes
+  const gauges = () =>
+    (['svc.storage.cleaner.max_dirty_ratio', 'svc.storage.cleaner.oldest_dirty_age_seconds'] as const).map(name =>
+      metrics.read(name, {}),
+    )
+  await clock.advance(5_000)
+  await world.round({ isCleaningAllowed: false })
+  const [ratio, ageSeconds] = gauges()
+  assert.equal(ratio, 1)
+  assert.ok(ageSeconds! >= 5 && ageSeconds! < 6, `${ageSeconds} s`)
+  assert.equal(metrics.total('svc.storage.cleaner.passes'), 0)
+  const { cleaned, cleanedBytes, failures } = await world.round({ isCleaningAllowed: true })
+  assert.deepEqual([cleaned, cleanedBytes, failures], [1, before - partition.sizeBytes, 0])
+  const counted = (name: 'svc.storage.cleaner.bytes' | 'svc.storage.cleaner.records') =>
+    Array.from(metrics.series(name), ({ labels, value }) => [labels.result, value])
+  assert.deepEqual(counted('svc.storage.cleaner.bytes'), [
+    ['kept', partition.sizeBytes],
+    ['dropped', before - partition.sizeBytes],
+  ])
+  assert.deepEqual(counted('svc.storage.cleaner.records'), [
+    ['kept', 1],
+    ['dropped', 2],
+  ])
+  await world.round({ isCleaningAllowed: true })
+  assert.deepEqual(gauges(), [0, 0])
+  const scrape = await metrics.scrape()
+  for (const phase of ['roll', 'cleaning'])
+    assert.match(scrape, new RegExp(`svc_storage_worker_phase_seconds_count\\{phase="${phase}"\\} [1-9]`))
+})
+
+test('a round counts a partition that could not be cleaned as a failure, and not as cleaned', async t => {
+  const world = await openLogWorld(t)
+  await world.create('t', { ...COMPACTED, 'segment.ms': '1000' })
+  const partition = world.partition('t')
+  for (const value of ['1', '2', '3']) await append(partition, [{ key: 'a', value }])
+  await world.clock.advance(5_000)
+  const round = async () => {
+    const { cleaned, failures } = await world.round({ isCleaningAllowed: true })
+    return { cleaned, failures }
+  }
+  world.store.faults.failNext('rewrite', 'unavailable')
+  assert.deepEqual(await round(), { cleaned: 0, failures: 1 })
+  world.store.faults.rot(partition.state.stream, 1)
+  assert.deepEqual(await round(), { cleaned: 0, failures: 1 })
+  assert.deepEqual(await round(), { cleaned: 0, failures: 0 })
 })
 
 test('while the store takes no writes the cleaner waits, says so, and finishes the pass later', async t => {
@@ -173,6 +231,7 @@ test('while the store takes no writes the cleaner waits, says so, and finishes t
   world.store.faults.failNext('rewrite', 'unavailable')
   assert.equal((await cleanAll(world.logs.cleaner, partition, 0)).outcome, 'waits')
   assert.ok(world.lines.some(line => line.includes('the cleaner waits until the next round')))
+  assert.match(await world.metrics.scrape(), failuresOf('StoreUnavailable'))
   assert.equal(shown(await recordsOf(partition)), '0 a=1, 1 a=2, 2 a=3')
   assert.equal((await cleanAll(world.logs.cleaner, partition, 0)).outcome, 'done')
   assert.equal(shown(await recordsOf(partition)), '2 a=3')

@@ -124,6 +124,7 @@ export class Cleaner {
       metrics.count('svc.storage.cleaner.records', { result: 'dropped' }, result.recordsDropped)
       metrics.count('svc.storage.cleaner.keyless_records', {}, result.keylessDropped)
       if (result.outcome === 'uncleanable') {
+        metrics.count('svc.storage.worker.failures', { phase: 'cleaning', error_type: 'UncleanableBatch' })
         logger.error(
           'a partition is no longer cleaned, because one of its batches cannot be read; reading and retention go on. The cleaner tries again after a restart, or when a config of the topic changes',
           { partition: name, offset: partition.uncleanable?.offset, because: partition.uncleanable?.why },
@@ -133,6 +134,7 @@ export class Cleaner {
     } catch (error) {
       metrics.count('svc.storage.cleaner.passes', { result: 'failed' })
       if (!(error instanceof StoreUnavailable)) throw error
+      metrics.count('svc.storage.worker.failures', { phase: 'cleaning', error_type: error.name })
       logger
         .limited('cleaner-waits', 60_000)
         .warn('the store takes no writes; the cleaner waits until the next round', { partition: name, error })
