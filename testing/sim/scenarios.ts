@@ -2,7 +2,8 @@
 // kinds of damage must then be found. The brokers use the real log, cluster and coordinators.
 
 import { ALL_SAFEGUARDS, type Safeguards } from './replicated-store.ts'
-import { type Column, SAFE, type Scenario } from './simulation.ts'
+import type { Scenario } from './cluster.ts'
+import { type Column, SAFE } from './simulation.ts'
 
 export interface Row extends Scenario {
   /** The kinds of damage that some hundred seeds must find. If it is empty, no damage is allowed. */
