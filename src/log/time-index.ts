@@ -35,7 +35,10 @@ export interface Chunk extends Counts {
   /** The times of its first and last append, by the clocks of the leaders; null also if it is empty. */
   readonly firstAppendMs: number | null
   readonly lastAppendMs: number | null
-  /** False if the chunk had no mark after a restart and was not read yet. Then only `from` and `next` are right. */
+  /**
+   * False if the chunk had no mark after a restart and was not read yet, or if a rewrite has changed a part of it. Then
+   * only `from` and `next` are right, and `newestMs` is not above the right one, or it is the one of the whole chunk.
+   */
   readonly isKnown: boolean
 }
 
@@ -164,7 +167,8 @@ export class TimeIndex {
     const at = this.#chunks.indexOf(chunk)
     if (at < 0) return null
     const { from, next, firstAppendMs } = chunk
-    const known: MutableChunk = { ...emptyChunk(from), next, firstAppendMs }
+    // The part of a chunk that a rewrite has made unknown may be younger than the adoption.
+    const known: MutableChunk = { ...emptyChunk(from), next, firstAppendMs, newestMs: chunk.newestMs }
     for (const { bytes, plainBytes, records, minTimestamp, maxTimestamp } of batches) {
       count(known, bytes, plainBytes, records, minTimestamp, maxTimestamp, this.#adoptedAtMs)
     }
@@ -215,8 +219,11 @@ export class TimeIndex {
       isKnown: areKnown,
     }
     const after = [one]
-    if (first.from < from) after.unshift({ ...unknownChunk(first.from, from), firstAppendMs: first.firstAppendMs })
-    if (last.next > to) after.push(unknownChunk(to, last.next))
+    if (first.from < from) {
+      const { firstAppendMs } = first
+      after.unshift({ ...unknownChunk(first.from, from), firstAppendMs, newestMs: first.newestMs })
+    }
+    if (last.next > to) after.push({ ...unknownChunk(to, last.next), newestMs: last.newestMs })
     return { at, before, after }
   }
 
