@@ -68,6 +68,8 @@ export interface LaneRooms {
   gone(state: PartitionState): void
   /** Returns an id that no other append uses. */
   nextAttempt(): string
+  /** The time by which data ages. Rounds use the same, so that a jump of the clock makes nothing older or younger. */
+  trustedNow(): number
   /** Calls lane.form() after this turn has handled its input, so that batches of one turn go together. */
   due(lane: Lane): void
   readonly writes: WriteMetrics
@@ -236,7 +238,7 @@ export class Lane {
 
   #adopt(opened: Opened): void {
     const { topic, index } = this.#state
-    this.#state.adopt(opened, this.#rooms.clock.now())
+    this.#state.adopt(opened, this.#rooms.trustedNow())
     this.#rooms.leadership.led(topic.id, index, opened.epoch)
   }
 
@@ -427,6 +429,7 @@ export class Lane {
   #commit(group: Group, { end, highWatermark }: Pick<StoreAppended, 'end' | 'highWatermark'>): void {
     const state = this.#state
     const learned = this.#learn(group)
+    const nowMs = this.#rooms.trustedNow()
     state.end = end
     state.emptyFrom = end
     const covered = highWatermark > state.highWatermark
@@ -439,7 +442,7 @@ export class Lane {
       state.bytes += storedBytes
       const { logAppendTimeMs, batch: sent } = group.pending[i]!
       const minTimestamp = logAppendTimeMs >= 0 ? logAppendTimeMs : sent.baseTimestamp
-      opening = state.timeIndex.add(batch, storedBytes, minTimestamp, group.nowMs) ?? opening
+      opening = state.timeIndex.add(batch, storedBytes, minTimestamp, nowMs) ?? opening
     }
     state.pendingRows.splice(0, group.pendingRows)
     if (opening !== null) state.pendingRows.push(opening)

@@ -47,7 +47,7 @@ export interface RoundShare {
   readonly partitions: readonly Partition[]
   /** The most partitions that are worked on at the same time. */
   readonly concurrency: number
-  /** The time by which data ages. */
+  /** The time by which data ages, at the beginning of the round. */
   readonly nowMs: number
   /** A chunk is not sealed for its age before this age. */
   readonly leastChunkMs: number
@@ -69,6 +69,9 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
   const { partitions, concurrency, nowMs } = share
   const done = { partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
   const turns = takingTurns(clock, TURN_MS)
+  const beganAtMs = clock.monotonic()
+  /** The time by which data ages. A round may take long, and the time for which tombstones stay begins with a pass. */
+  const now = () => nowMs + Math.floor(clock.monotonic() - beganAtMs)
 
   const isOurs = ({ state }: Partition) => state.refusal === null && state.epoch > 0 && leadership.isConfirmed
 
@@ -120,11 +123,11 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
     if (share.isStopped()) break
     if (!isOurs(partition)) continue
     await inPhase('cleaning', partition, async () => {
-      const { bytesDropped } = await cleaner!.clean(partition, nowMs)
+      const { bytesDropped } = await cleaner!.clean(partition, now())
       const { cleanedTo } = partition.state.cleaned
       done.cleaned++
       done.cleanedBytes += bytesDropped
-      await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, nowMs))
+      await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, now()))
     })
   }
   return done

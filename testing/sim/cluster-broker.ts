@@ -62,8 +62,7 @@ export interface BrokerOptions {
   readonly aheadMs?: number
   /** The most bytes of one read, so that a pass of the cleaner has several pieces although the logs are small. */
   readonly readBytes?: number
-  /** Called when a request of the broker takes effect on a server. */
-  readonly acting?: (broker: ClusterBroker) => void
+  readonly cleanerWork?: CleanerWork
   /** Called when the storage worker sends a request of a round, to this broker or to another one. */
   readonly claims?: (claim: Claim, broker: ClusterBroker) => void
 }
@@ -107,7 +106,7 @@ export class ClusterBroker {
       return cluster.isConfirmed && !cluster.hasOthers
     }
     const catalogue = await openCatalogue(store, settings, clock, random, isOnlyOne)
-    const cleanerWork = new CleanerWork()
+    const { cleanerWork = new CleanerWork() } = options
     const given = { store, catalogue, settings, clock, random, metrics, logger }
     const logs = await openLogs({ ...given, leadership: cluster, cleanerWork })
     const coordination = {
@@ -241,13 +240,9 @@ export class ClusterBroker {
     }
   }
 
-  #connect({ scheduler, safeguards, waitReplicas, network, acting }: BrokerOptions, server: ReplicatedServer): Store {
+  #connect({ scheduler, safeguards, waitReplicas, network }: BrokerOptions, server: ReplicatedServer): Store {
     let lastToServerMs = 0
     let lastToBrokerMs = 0
-    const act = (due: () => void) => () => {
-      acting?.(this)
-      due()
-    }
     return connectReplicatedStore({
       server,
       safeguards,
@@ -258,13 +253,13 @@ export class ClusterBroker {
         fate: verb => network.fate(verb, this),
         toServer: arrived => {
           lastToServerMs = Math.max(lastToServerMs, scheduler.nowMs + network.latencyMs())
-          scheduler.after(lastToServerMs - scheduler.nowMs, act(arrived))
+          scheduler.after(lastToServerMs - scheduler.nowMs, arrived)
         },
         toBroker: arrived => {
           lastToBrokerMs = Math.max(lastToBrokerMs, scheduler.nowMs + network.latencyMs())
           scheduler.after(lastToBrokerMs - scheduler.nowMs, () => this.machine.reach(arrived))
         },
-        later: (ms, due) => scheduler.after(ms, act(due)).cancel,
+        later: (ms, due) => scheduler.after(ms, due).cancel,
         delayMs: () => scheduler.within(500),
       },
     })

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { atLength } from '../at-length.ts'
 import { seed } from '../seed.ts'
 import { SCENARIOS } from './scenarios.ts'
-import { type Column, type Outcome, simulate } from './simulation.ts'
+import type { Column, Outcome } from './violations.ts'
 
 const SAFE_SEEDS = atLength(200, 30)
 const OTHER_SEEDS = 5
@@ -20,11 +20,11 @@ const RED_SEEDS = 1_500
 const FIRST_SEED = (seed - 1) * 1_000 + 1
 
 async function* runs(name: string, seeds: number, first = FIRST_SEED): AsyncGenerator<Outcome> {
-  for (let each = first; each < first + seeds; each++) yield await simulate(each, SCENARIOS[name]!)
+  for (let each = first; each < first + seeds; each++) yield await SCENARIOS[name]!.simulate(each)
 }
 
 function expectNothing({ seed, violations }: Outcome, name: string): void {
-  const wrong = violations.filter(({ kind }) => kind !== 'stuck' || SCENARIOS[name]!.mayStall !== true)
+  const wrong = violations.filter(({ kind }) => kind !== 'stuck' || !SCENARIOS[name]!.mayStall)
   const found = wrong.map(({ column, kind, detail }) => `${column}: ${kind}: ${detail}`)
   assert.deepEqual(found, [], `repeat it with: npm run sim -- --scenario ${name} --seed ${seed}`)
 }
@@ -34,7 +34,7 @@ const has = ({ violations }: Outcome, column: Column) => violations.some(violati
 test('the same seed gives the same trace, and another seed gives another one', async () => {
   const hashes = new Map<number, number>()
   for (const seed of [3, 4, 3, 5, 4]) {
-    const { hash } = await simulate(seed, SCENARIOS.safe!)
+    const { hash } = await SCENARIOS.safe!.simulate(seed)
     assert.equal(hashes.get(seed) ?? hash, hash)
     hashes.set(seed, hash)
   }
@@ -47,9 +47,9 @@ test(`nothing is wrong in ${SAFE_SEEDS} seeds of brokers, fail-overs, pauses and
   let failOvers = 0
   for await (const outcome of runs('safe', SAFE_SEEDS)) {
     expectNothing(outcome, 'safe')
-    acknowledged += outcome.acknowledged
-    commits += outcome.commits
-    failOvers += outcome.failOvers
+    acknowledged += outcome.done.acknowledged!
+    commits += outcome.done.commits!
+    failOvers += outcome.done.failOvers!
   }
   // A simulation without any work would also find nothing.
   assert.ok(acknowledged > 20 * SAFE_SEEDS && commits > 10 * SAFE_SEEDS && failOvers > SAFE_SEEDS / 2)

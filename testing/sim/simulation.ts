@@ -3,7 +3,7 @@
 // clients and the data on the server. The scenario says what may happen; the seed decides what happens.
 
 import { assert } from '../../src/base/assert.ts'
-import { openCatalogue } from '../../src/log/catalogue.ts'
+import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
 import { isRefusal } from '../../src/protocol/errors.ts'
 import { viewBatch } from '../../src/protocol/records.ts'
 import { testSettings } from '../../src/settings/settings.ts'
@@ -15,6 +15,7 @@ import { type Scenario, SimulatedCluster, TROUBLE_MS } from './cluster.ts'
 import type { ReplicatedServer } from './replicated-server.ts'
 import { ALL_SAFEGUARDS, connectReplicatedStore, type Wire } from './replicated-store.ts'
 import { Machine, Scheduler } from './scheduler.ts'
+import type { Column, Complain, Outcome, Violation } from './violations.ts'
 
 /** All safeguards, and enough replicas to wait for: no violation is allowed. */
 export const SAFE: Scenario = Object.freeze({
@@ -28,27 +29,6 @@ export const SAFE: Scenario = Object.freeze({
   tears: false,
   safeguards: ALL_SAFEGUARDS,
 })
-
-/** The columns of the table in the study's model, and `other` for everything else. */
-export type Column = 'divergence' | 'overlap' | 'duplicate' | 'lost' | 'skipped' | 'other'
-
-export interface Violation {
-  readonly column: Column
-  readonly kind: string
-  readonly detail: string
-}
-
-export interface Outcome {
-  readonly seed: number
-  readonly violations: readonly Violation[]
-  /** The hash of all events in order; the same for the same seed and code. */
-  readonly hash: number
-  /** The lines of the trace, if the caller wants them; else null. */
-  readonly lines: readonly string[] | null
-  readonly acknowledged: number
-  readonly commits: number
-  readonly failOvers: number
-}
 
 const PARTITIONS = 2
 const PRODUCERS = 4
@@ -70,7 +50,7 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
   const cluster = new SimulatedCluster({ scheduler, scenario })
   const { server, brokers } = cluster
   const violations: Violation[] = []
-  const complain = (column: Column, kind: string, detail: string) => void violations.push({ column, kind, detail })
+  const complain: Complain = (column, kind, detail) => void violations.push({ column, kind, detail })
   let lastNs = 0
   const history = recordHistory({
     nowNs() {
@@ -82,7 +62,8 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
     complain('other', 'crash', error instanceof Error ? (error.stack ?? '') : String(error))
   process.on('unhandledRejection', crash)
 
-  const topicId = await prepare(scheduler, server)
+  const [topic] = await prepare(scheduler, server, [{ name: 't', partitions: PARTITIONS, configs: {} }])
+  const topicId = topic!.id
   cluster.start()
 
   const world: ClientWorld = {
@@ -138,14 +119,21 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
     violations,
     hash: scheduler.hash,
     lines: scheduler.lines,
-    acknowledged: oks.filter(op => op.f === 'send').length,
-    commits: oks.filter(op => op.f === 'commit').length,
-    failOvers: cluster.failOvers,
+    done: {
+      acknowledged: oks.filter(op => op.f === 'send').length,
+      commits: oks.filter(op => op.f === 'commit').length,
+      failOvers: cluster.failOvers,
+    },
   }
 }
 
-/** Creates a topic before the simulation begins. Returns its id. */
-async function prepare(scheduler: Scheduler, server: ReplicatedServer): Promise<string> {
+/** Creates topics before a simulation begins. */
+export async function prepare(
+  scheduler: Scheduler,
+  server: ReplicatedServer,
+  topics: Parameters<CatalogueKeeper['add']>[0],
+  documents = server,
+): Promise<readonly Topic[]> {
   const { clock } = new Machine(scheduler, 0)
   const wire: Wire = {
     fate: () => 'answered',
@@ -154,11 +142,15 @@ async function prepare(scheduler: Scheduler, server: ReplicatedServer): Promise<
     later: (ms, due) => scheduler.after(ms, due).cancel,
     delayMs: () => 0,
   }
-  const store = connectReplicatedStore({ server, wire, waitReplicas: 0, waitTimeoutMs: 0 })
-  const catalogue = await openCatalogue(store, testSettings(), clock, scheduler.random)
-  const [topic] = await catalogue.add([{ name: 't', partitions: PARTITIONS, configs: {} }])
-  assert(topic !== undefined && !isRefusal(topic), 'the topic of a simulation must be made')
-  return topic.id
+  const to = (server: ReplicatedServer) =>
+    connectReplicatedStore({ server, wire, waitReplicas: 0, waitTimeoutMs: 0 })
+  const { create } = to(server)
+  const catalogue = await openCatalogue({ ...to(documents), create }, testSettings(), clock, scheduler.random)
+  const made = await catalogue.add(topics)
+  return made.map(topic => {
+    assert(!isRefusal(topic), 'the topics of a simulation must be made')
+    return topic
+  })
 }
 
 /** Returns the offset after the last batch of a stream on the server. */
@@ -170,7 +162,7 @@ function lastOf(server: ReplicatedServer, id: StreamId): number {
 function audit(
   server: ReplicatedServer,
   id: StreamId,
-  complain: (column: Column, kind: string, detail: string) => void,
+  complain: Complain,
 ): void {
   let end = 0
   let epoch = 0
