@@ -22,7 +22,7 @@ test('a jump forward is mistrusted until the clock steps back, however often a c
   clock.movedMs = HOUR
   const mistrustedMs = look()
   assert.deepEqual(jumps, [mistrustedMs])
-  for (let i = 0; i < 10_000; i++) {
+  for (let i = 0; i < 1_000; i++) {
     await clock.advance(0.3)
     look()
   }

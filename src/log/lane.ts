@@ -116,6 +116,8 @@ export class Lane {
   #isDue = false
   /** True if the store may have gone back in time. The stream is then opened again before anything else. */
   #mustReopen = false
+  /** True from `reopen` until the stream is open again. */
+  #isVague = false
   #isConfirming = false
   #isFirstTry = true
   /** How many times the first waiting batch has met another writer. */
@@ -238,6 +240,7 @@ export class Lane {
 
   #adopt(opened: Opened): void {
     const { topic, index } = this.#state
+    this.#isVague = false
     this.#state.adopt(opened, this.#rooms.trustedNow())
     this.#rooms.leadership.led(topic.id, index, opened.epoch)
   }
@@ -250,6 +253,7 @@ export class Lane {
     if (epoch === 0 || refusal !== null) return
     tail.reset(end)
     this.#mustReopen = true
+    this.#isVague = true
     if (!this.#isBusy) this.#release()
   }
 
@@ -265,6 +269,11 @@ export class Lane {
       if (error instanceof OutcomeUnknown) this.reopen()
       throw error
     }
+  }
+
+  /** True while the stream has to be opened again, and it is not known how far its last pass of rewrites has come. */
+  get isVague(): boolean {
+    return this.#isVague
   }
 
   /** Rewrites a part of the stream. The caller and an unknown outcome have the same rules as in `trim`. */

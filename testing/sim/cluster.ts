@@ -14,6 +14,10 @@ export interface Scenario {
   readonly promotes: 'best' | 'any'
   /** The largest number of fail-overs. */
   readonly failOvers: number
+  /** How long a replica lags before half of the fail-overs. */
+  readonly lagMs: number
+  /** True if some fail-overs come with a power cut that all brokers meet too. */
+  readonly cutsPower: boolean
   /** True if some fail-overs break no connection, so that brokers learn of them only at their next check. */
   readonly silently: boolean
   /**
@@ -75,7 +79,7 @@ export class SimulatedCluster {
       const atMs = 500 + scheduler.within(TROUBLE_MS - 500)
       // A fail-over loses data only if a replica lags.
       if (scheduler.oneIn(2)) {
-        scheduler.after(atMs - 50, () => this.#frozen.add(scheduler.random.below(scenario.replicas)))
+        scheduler.after(atMs - scenario.lagMs, () => this.#frozen.add(scheduler.random.below(scenario.replicas)))
       }
       scheduler.after(atMs, () => {
         this.#failOver()
@@ -177,6 +181,7 @@ export class SimulatedCluster {
       `replica ${chosen} is promoted without ${server.lag(chosen)} writes${breaks ? '' : ', and no broker is told'}`,
     )
     server.failOver(chosen, breaks)
+    if (scenario.cutsPower && scheduler.oneIn(2)) for (const broker of [...this.brokers]) this.kill(broker)
   }
 
   #faults(): readonly (() => void)[] {

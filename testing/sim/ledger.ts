@@ -127,7 +127,7 @@ export class Ledger {
     if (!rules.isCompacted) complain('touched', 'not compacted', `${id}: ${changed[0]![0].baseOffset} is rewritten`)
     const sealedEnd = this.#sealedEnd(id)
     const newest = new Map<string | null, number>()
-    for (const batch of stream.batches) for (const { key, offset } of recordsOf(batch)) newest.set(key, offset)
+    for (const batch of before.batches) for (const { key, offset } of recordsOf(batch)) newest.set(key, offset)
     for (const [batch, now] of changed) {
       if (now === undefined && batch === before.batches[before.count - 1]) {
         complain('touched', 'newest batch', `${id}: the newest batch at ${batch.baseOffset} is gone`)

@@ -36,6 +36,9 @@ function storage(difference: Partial<StorageScenario>, ...red: readonly Column[]
 /** The brokers wait for one of two replicas, and either can be promoted, so acknowledged data can be lost. */
 const LOSING: Partial<Scenario> = { replicas: 2, waitReplicas: 1, promotes: 'any' }
 
+/** The same, after a lag in which segments are sealed, and with the brokers that know the end of the log. */
+const LOSING_STREAMS: Partial<StorageScenario> = { ...LOSING, keepsAll: false, lagMs: 1_200, cutsPower: true }
+
 export const SCENARIOS: Readonly<Record<string, Row>> = Object.freeze({
   safe: row({}),
   'no-fail-over': row({ failOvers: 0 }),
@@ -61,7 +64,7 @@ export const SCENARIOS: Readonly<Record<string, Row>> = Object.freeze({
   // A broker that was paused rewrites a part of the log that another one has cleaned since.
   'storage-no-rewrite-epoch': storage({ safeguards: without('rewriteEpoch') }, 'revived'),
   'storage-blind': storage({ comparesOffsets: false }, 'lost'),
-  // The streams lose their tail, but not the documents: what is sealed is not given again.
-  'storage-losing': storage({ ...LOSING, keepsAll: false }),
-  'storage-losing-no-floor': storage({ ...LOSING, keepsAll: false, safeguards: without('namedFloor') }, 'sealed'),
+  // The streams lose their tail, but not the documents: the sealed offsets are not given again.
+  'storage-losing': storage(LOSING_STREAMS),
+  'storage-losing-no-floor': storage({ ...LOSING_STREAMS, safeguards: without('namedFloor') }, 'sealed'),
 })

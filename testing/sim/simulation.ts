@@ -23,6 +23,8 @@ export const SAFE: Scenario = Object.freeze({
   waitReplicas: 1,
   promotes: 'best',
   failOvers: 2,
+  lagMs: 50,
+  cutsPower: false,
   silently: true,
   faults: 3,
   oneCallIn: 60,
