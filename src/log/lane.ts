@@ -68,7 +68,7 @@ export interface LaneRooms {
   gone(state: PartitionState): void
   /** Returns an id that no other append uses. */
   nextAttempt(): string
-  /** The time by which data ages. Rounds use the same, so that a jump of the clock makes nothing older or younger. */
+  /** The time by which rounds let data age: the clock without a jump that is not trusted yet. */
   trustedNow(): number
   /** Calls lane.form() after this turn has handled its input, so that batches of one turn go together. */
   due(lane: Lane): void
@@ -241,7 +241,7 @@ export class Lane {
   #adopt(opened: Opened): void {
     const { topic, index } = this.#state
     this.#isVague = false
-    this.#state.adopt(opened, this.#rooms.trustedNow())
+    this.#state.adopt(opened, this.#rooms.clock.now())
     this.#rooms.leadership.led(topic.id, index, opened.epoch)
   }
 
@@ -438,7 +438,7 @@ export class Lane {
   #commit(group: Group, { end, highWatermark }: Pick<StoreAppended, 'end' | 'highWatermark'>): void {
     const state = this.#state
     const learned = this.#learn(group)
-    const nowMs = this.#rooms.trustedNow()
+    const appendedAtMs = this.#rooms.trustedNow()
     state.end = end
     state.emptyFrom = end
     const covered = highWatermark > state.highWatermark
@@ -451,7 +451,7 @@ export class Lane {
       state.bytes += storedBytes
       const { logAppendTimeMs, batch: sent } = group.pending[i]!
       const minTimestamp = logAppendTimeMs >= 0 ? logAppendTimeMs : sent.baseTimestamp
-      opening = state.timeIndex.add(batch, storedBytes, minTimestamp, nowMs) ?? opening
+      opening = state.timeIndex.add(batch, storedBytes, minTimestamp, group.nowMs, appendedAtMs) ?? opening
     }
     state.pendingRows.splice(0, group.pendingRows)
     if (opening !== null) state.pendingRows.push(opening)

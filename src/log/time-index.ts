@@ -129,23 +129,25 @@ export class TimeIndex {
 
   /**
    * Counts a batch that is in the log into the open chunk. `storedBytes` is its size in the store, `minTimestamp` the
-   * timestamp of its first record. Returns the row that keeps the time of the append if the batch is the first one of
-   * the chunk, else null.
+   * timestamp of its first record. `appendedAtMs` is the time of the append by the clock of the rounds, which is behind
+   * `nowMs` after a jump that is not trusted. Returns the row that keeps the time of the append if the batch is the
+   * first one of the chunk, else null.
    */
   add(
     batch: Pick<Batch, 'nextOffset' | 'recordCount' | 'maxTimestamp' | 'bytes'>,
     storedBytes: number,
     minTimestamp: number,
     nowMs: number,
+    appendedAtMs = nowMs,
   ): Row | null {
     const open = this.#open()
     const isFirst = open.firstAppendMs === null
-    if (isFirst) open.firstAppendMs = nowMs
-    open.lastAppendMs = nowMs
+    if (isFirst) open.firstAppendMs = appendedAtMs
+    open.lastAppendMs = appendedAtMs
     open.next = batch.nextOffset
     const { bytes, recordCount, maxTimestamp } = batch
     count(open, storedBytes, bytes.length, recordCount, minTimestamp, maxTimestamp, nowMs)
-    return isFirst ? encodeOpening(open.from, nowMs) : null
+    return isFirst ? encodeOpening(open.from, appendedAtMs) : null
   }
 
   /**

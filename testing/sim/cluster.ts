@@ -76,7 +76,8 @@ export class SimulatedCluster {
     for (const id of BROKERS) this.#start(id)
     for (let i = 0; i < scenario.failOvers; i++) {
       if (scheduler.oneIn(4)) continue
-      const atMs = 500 + scheduler.within(TROUBLE_MS - 500)
+      const leastMs = Math.max(500, scenario.lagMs + 300)
+      const atMs = leastMs + scheduler.within(TROUBLE_MS - leastMs)
       // A fail-over loses data only if a replica lags.
       if (scheduler.oneIn(2)) {
         scheduler.after(atMs - scenario.lagMs, () => this.#frozen.add(scheduler.random.below(scenario.replicas)))

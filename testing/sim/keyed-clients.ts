@@ -34,6 +34,7 @@ export interface KeyedLog {
 }
 
 const READ_BYTES = 400
+const READ_AGAIN_MS = 400
 const PRODUCE_TIMEOUT_MS = 300
 const KEYS = 6
 /** The header that names a record, because a tombstone has no value. */
@@ -112,7 +113,7 @@ export async function produceKeyed(
 /** Reads a log from its start to its end again and again, until `isOver` returns true. */
 export async function readAgain(world: KeyedWorld, log: KeyedLog, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
-    await sleep(world, world.scheduler.within(150))
+    await sleep(world, world.scheduler.within(READ_AGAIN_MS))
     await readWhole(world, log, isOver)
   }
 }

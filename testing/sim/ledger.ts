@@ -21,8 +21,8 @@ export interface LedgerOptions {
   readonly complain: Complain
   /** The server of the documents. */
   readonly documents: () => Contents
-  /** Returns null for a stream that this simulation has not made. */
-  readonly rulesOf: (stream: StreamId) => Rules | null
+  /** The logs to judge. */
+  readonly logs: ReadonlyMap<StreamId, Rules>
   /** Ms since 1970. */
   readonly trueNow: () => number
   /** True if the clocks of all brokers are right, apart from jumps forward, which brokers notice. */
@@ -32,11 +32,19 @@ export interface LedgerOptions {
 /** Clocks show whole milliseconds. */
 const CLOCK_MS = 2
 
+/** What a server has of one log. */
 interface Before {
-  readonly stream: Stream
+  readonly document: Document | null
+  readonly stream: Stream | undefined
   readonly batches: readonly Batch[]
   readonly count: number
   readonly start: number
+}
+
+function stateOf(contents: Contents, id: StreamId): Before {
+  const stream = contents.streams.get(id)
+  const { batches = [], start = 0 } = stream ?? {}
+  return { document: load(contents, 'segments', id), stream, batches, count: batches.length, start }
 }
 
 export class Ledger {
@@ -57,23 +65,15 @@ export class Ledger {
 
   /** Makes a write and judges it. */
   watch<T>(contentsOf: () => Contents, write: () => T): T {
-    const { documents, streams } = contentsOf()
-    const documentsBefore = new Map(documents)
+    const { logs } = this.#options
     const before = new Map<StreamId, Before>()
-    for (const [id, stream] of streams) {
-      const { batches, start } = stream
-      before.set(id, { stream, batches, count: batches.length, start })
-    }
+    for (const id of logs.keys()) before.set(id, stateOf(contentsOf(), id))
     const value = write()
-    const after = contentsOf()
-    for (const [key, document] of after.documents) {
-      const known = documentsBefore.get(key)
-      if (document.kind === 'segments' && known?.version !== document.version) this.#judgeSegments(known, document)
-    }
-    for (const [id, known] of before) {
-      const rules = this.#options.rulesOf(id)
-      const stream = after.streams.get(id)
-      if (rules !== null && stream !== undefined) this.#judgeLog(id, rules, known, stream)
+    for (const [id, rules] of logs) {
+      const known = before.get(id)!
+      const now = stateOf(contentsOf(), id)
+      if (now.document !== null && now.document !== known.document) this.#judgeSegments(known.document, now.document)
+      if (now.stream !== undefined) this.#judgeLog(id, rules, known, now.stream)
     }
     return value
   }
@@ -99,7 +99,7 @@ export class Ledger {
     }
     const old = new Set(before.batches.map(({ baseOffset }) => baseOffset))
     for (const base of kept.keys()) if (!old.has(base)) complain('revived', 'batch', `${id}: ${base} is back`)
-    if (changed.length > 0) this.#judgeCleaning(id, rules, before, stream, changed)
+    if (changed.length > 0) this.#judgeCleaning(id, rules, before, changed)
     this.#judgePlace(id, stream)
   }
 
@@ -119,7 +119,6 @@ export class Ledger {
     id: StreamId,
     rules: Rules,
     before: Before,
-    stream: Stream,
     changed: readonly (readonly [Batch, Batch | undefined])[],
   ): void {
     const { complain } = this.#options
@@ -186,11 +185,11 @@ export class Ledger {
     }
   }
 
-  #judgeSegments(before: Document | undefined, after: Document): void {
+  #judgeSegments(before: Document | null, after: Document): void {
     const { complain, documents } = this.#options
     const one = sealedOf(before)
     const { segments, end } = sealedOf(after)
-    const place = `${after.name} ${JSON.stringify([...one.segments])} becomes ${JSON.stringify([...segments])}`
+    const place = after.name
     if (end < one.end) complain('segments', 'end', `${place}: the end ${one.end} becomes ${end}`)
     for (const [i, [base, next]] of segments.entries()) {
       const due = segments[i + 1]?.[0] ?? end
@@ -211,7 +210,7 @@ export class Ledger {
 
   /** Returns the end of the last sealed segment of a log. */
   #sealedEnd(id: StreamId): number {
-    return sealedOf(load(this.#options.documents(), 'segments', id) ?? undefined).end
+    return sealedOf(load(this.#options.documents(), 'segments', id)).end
   }
 }
 
@@ -261,12 +260,20 @@ function headOf({ bytes }: Batch): string {
   return `batch ${baseOffset} to ${lastOffset} of epoch ${leaderEpoch}, producer ${producerId} ${producerEpoch} ${baseSequence}`
 }
 
-/** Returns base and next of each sealed segment, ascending, and the end of the last one. */
-export function sealedOf(document: Document | undefined): {
+interface Sealed {
+  /** Ascending. */
   readonly segments: readonly (readonly [base: number, next: number])[]
+  /** The end of the last segment that was ever sealed. */
   readonly end: number
-} {
-  if (document === undefined) return { segments: [], end: 0 }
+}
+
+const decodedDocuments = new WeakMap<Document, Sealed>()
+
+/** Returns the content of the document of the segments of a log. */
+export function sealedOf(document: Document | null): Sealed {
+  if (document === null) return { segments: [], end: 0 }
+  const known = decodedDocuments.get(document)
+  if (known !== undefined) return known
   const json = (value: Uint8Array) => JSON.parse(Buffer.from(value).toString())
   const segments: [number, number][] = []
   let end = 0
@@ -274,5 +281,8 @@ export function sealedOf(document: Document | undefined): {
     if (key === 'sealed') end = json(value).end
     else segments.push([Number(key), json(value).next])
   }
-  return { segments: segments.sort(([one], [other]) => one - other), end }
+  segments.sort(([one], [other]) => one - other)
+  const sealed = { segments, end }
+  decodedDocuments.set(document, sealed)
+  return sealed
 }

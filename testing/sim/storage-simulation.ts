@@ -4,7 +4,7 @@
 // keyed-clients.ts the answers to clients, and this file the lease.
 
 import { decodePlace } from '../../src/log/cleaner/place.ts'
-import { streamId } from '../../src/store/store.ts'
+import { type StreamId, streamId } from '../../src/store/store.ts'
 import type { Claim } from '../../src/tier/lease.ts'
 import { BlindWork } from './blind-work.ts'
 import { type BrokerOptions, type ClusterBroker, EXPIRY_MS, START_WALL_MS } from './cluster-broker.ts'
@@ -61,10 +61,11 @@ export async function simulateStorage(seed: number, scenario: StorageScenario, k
   const clocks = CLOCKS[scheduler.random.below(CLOCKS.length)]!
   const areClocksRight = clocks === 'right'
   const logs: KeyedLog[] = []
+  const rules = new Map<StreamId, Rules>()
   const ledger = new Ledger({
     complain,
     documents: () => documents.contents,
-    rulesOf: id => logs.find(log => logName(log) === id)?.rules ?? null,
+    logs: rules,
     trueNow: () => START_WALL_MS + scheduler.nowMs,
     areClocksRight,
   })
@@ -119,6 +120,7 @@ export async function simulateStorage(seed: number, scenario: StorageScenario, k
   for (const [i, { id, partitions }] of made.entries()) {
     for (let partition = 0; partition < partitions; partition++) {
       logs.push({ topicId: id, partition, rules: topics[i]!.rules, sent: new Map(), at: new Map() })
+      rules.set(streamId(id, partition), topics[i]!.rules)
     }
   }
   cluster.start([
@@ -141,7 +143,7 @@ export async function simulateStorage(seed: number, scenario: StorageScenario, k
   }
   let isOver = false
   const until = async (isSo: () => boolean, untilMs = Number.POSITIVE_INFINITY) => {
-    while (!isSo() && scheduler.nowMs < untilMs) await new Promise<void>(resolve => scheduler.after(50, resolve))
+    while (!isSo() && scheduler.nowMs < untilMs) await new Promise<void>(resolve => scheduler.after(100, resolve))
   }
   const work = (async () => {
     const producers = logs.flatMap(log =>
@@ -173,7 +175,7 @@ export async function simulateStorage(seed: number, scenario: StorageScenario, k
   }
 
   const sealedEnd = (log: KeyedLog) =>
-    sealedOf(load(documents.contents, 'segments', streamId(log.topicId, log.partition)) ?? undefined).end
+    sealedOf(load(documents.contents, 'segments', streamId(log.topicId, log.partition))).end
 
   function stateOf(log: KeyedLog): string {
     const { batches, rows, start, end } = streamOf(log)
