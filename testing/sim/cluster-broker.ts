@@ -5,9 +5,9 @@
 
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { type Cluster, joinCluster } from '../../src/cluster/cluster.ts'
+import { type Peers, PeerUnavailable } from '../../src/cluster/peers.ts'
 import { type Groups, openGroups } from '../../src/coordinator/groups.ts'
 import { openProducerIds, type ProducerIds } from '../../src/coordinator/producer-ids.ts'
-import { type Peers, PeerUnavailable } from '../../src/cluster/peers.ts'
 import type { Rooms as HandlerRooms, Request } from '../../src/kafka/handler.ts'
 import { runStorageRoundHandler } from '../../src/kafka/handlers/run-storage-round.ts'
 import { type CatalogueKeeper, openCatalogue } from '../../src/log/catalogue.ts'

@@ -91,7 +91,8 @@ export class Ledger {
       if (now === batch || (now !== undefined && Buffer.compare(now.bytes, batch.bytes) === 0)) continue
       if (stream.start > before.start && batch.nextOffset <= stream.start) {
         this.done.dropped++
-        if (rules.retentionMs === null) complain('lost', 'dropped', `${id}: ${batch.baseOffset} of a log that keeps all`)
+        if (rules.retentionMs === null)
+          complain('lost', 'dropped', `${id}: ${batch.baseOffset} of a log that keeps all`)
         else if (areClocksRight && batch.maxTimestamp + rules.retentionMs > trueNow()) {
           complain('early', 'retention', `${id}: ${batch.baseOffset} is dropped before its time`)
         }

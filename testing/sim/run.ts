@@ -63,7 +63,9 @@ async function runMany(name: string, from: number, seeds: number): Promise<boole
     reportAtMs = systemClock.monotonic() + REPORT_MS
     console.log(`${name}: ${seed - from + 1} of ${seeds} seeds, ${failed} failed`)
   }
-  const cells = COLUMNS.flatMap(column => (found[column] > 0 ? `${column} ${found[column]} (first ${first[column]})` : []))
+  const cells = COLUMNS.flatMap(column =>
+    found[column] > 0 ? `${column} ${found[column]} (first ${first[column]})` : [],
+  )
   const work = Object.entries(done).map(([kind, times]) => `${kind} ${times}`)
   console.log(`${name}: ${seeds} seeds from ${from}; ${work.join(', ')}`)
   console.log(`${name}: seeds with violations: ${cells.join(', ') || 'none'}`)

@@ -144,8 +144,7 @@ export async function prepare(
     later: (ms, due) => scheduler.after(ms, due).cancel,
     delayMs: () => 0,
   }
-  const to = (server: ReplicatedServer) =>
-    connectReplicatedStore({ server, wire, waitReplicas: 0, waitTimeoutMs: 0 })
+  const to = (server: ReplicatedServer) => connectReplicatedStore({ server, wire, waitReplicas: 0, waitTimeoutMs: 0 })
   const { create } = to(server)
   const catalogue = await openCatalogue({ ...to(documents), create }, testSettings(), clock, scheduler.random)
   const made = await catalogue.add(topics)
@@ -161,11 +160,7 @@ function lastOf(server: ReplicatedServer, id: StreamId): number {
 }
 
 /** Checks that the batches of a stream on the server form one log. */
-function audit(
-  server: ReplicatedServer,
-  id: StreamId,
-  complain: Complain,
-): void {
+function audit(server: ReplicatedServer, id: StreamId, complain: Complain): void {
   let end = 0
   let epoch = 0
   for (const batch of server.contents.streams.get(id)?.batches ?? []) {

@@ -7,8 +7,8 @@ import { decodePlace } from '../../src/log/cleaner/place.ts'
 import { type StreamId, streamId } from '../../src/store/store.ts'
 import type { Claim } from '../../src/tier/lease.ts'
 import { BlindWork } from './blind-work.ts'
-import { type BrokerOptions, type ClusterBroker, EXPIRY_MS, START_WALL_MS } from './cluster-broker.ts'
 import { type Scenario, SimulatedCluster, TROUBLE_MS } from './cluster.ts'
+import { type BrokerOptions, type ClusterBroker, EXPIRY_MS, START_WALL_MS } from './cluster-broker.ts'
 import { load } from './contents.ts'
 import { type KeyedLog, type KeyedWorld, logName, produceKeyed, readAgain, readWhole } from './keyed-clients.ts'
 import { Ledger, type Rules, sealedOf } from './ledger.ts'
@@ -160,7 +160,8 @@ export async function simulateStorage(seed: number, scenario: StorageScenario, k
     const late = clocks === 'an hour apart' ? [] : logs.filter(log => !isAtRest(log))
     for (const log of late) complain('stuck', 'worker', `${stateOf(log)} is not the end`)
     const holders = brokers.filter(({ rooms }) => rooms?.lease.isHeld).map(({ id }) => id)
-    if (holders.length !== 1) complain('lease', 'up', `the brokers ${JSON.stringify(holders)} hold the lease in the end`)
+    if (holders.length !== 1)
+      complain('lease', 'up', `the brokers ${JSON.stringify(holders)} hold the lease in the end`)
   })()
 
   const streamOf = ({ topicId, partition }: KeyedLog) => server.contents.streams.get(streamId(topicId, partition))!
