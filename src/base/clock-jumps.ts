@@ -5,6 +5,11 @@ import type { Clock } from './clock.ts'
 
 /** The most that the system clock may move ahead of the monotonic clock between two checks. A larger step is a jump. */
 const JUMP_MS = 10 * 60_000
+/**
+ * The least step back that corrects a jump. Smaller ones are the rounding of the system clock, and many looks would add
+ * them up.
+ */
+const STEP_BACK_MS = 1_000
 /** For this long after a jump, data does not age by the jump. */
 const CAREFUL_MS = 24 * 60 * 60_000
 
@@ -26,7 +31,7 @@ export function watchClockJumps(clock: Clock, onJump: (jumpMs: number) => void):
       mistrustedMs += jumpMs
       carefulUntilMs = clock.monotonic() + CAREFUL_MS
       onJump(jumpMs)
-    } else if (jumpMs < 0) mistrustedMs = Math.max(0, mistrustedMs + jumpMs)
+    } else if (jumpMs <= -STEP_BACK_MS) mistrustedMs = Math.max(0, mistrustedMs + jumpMs)
     return mistrustedMs
   }
 }

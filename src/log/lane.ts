@@ -68,6 +68,8 @@ export interface LaneRooms {
   gone(state: PartitionState): void
   /** Returns an id that no other append uses. */
   nextAttempt(): string
+  /** The time by which rounds let data age: the clock without a jump that is not trusted yet. */
+  trustedNow(): number
   /** Calls lane.form() after this turn has handled its input, so that batches of one turn go together. */
   due(lane: Lane): void
   readonly writes: WriteMetrics
@@ -116,6 +118,8 @@ export class Lane {
   #isDue = false
   /** True if the store may have gone back in time. The stream is then opened again before anything else. */
   #mustReopen = false
+  /** True from `reopen` until the stream is open again. */
+  #isVague = false
   #isConfirming = false
   #isFirstTry = true
   /** How many times the first waiting batch has met another writer. */
@@ -238,6 +242,7 @@ export class Lane {
 
   #adopt(opened: Opened): void {
     const { topic, index } = this.#state
+    this.#isVague = false
     this.#state.adopt(opened, this.#rooms.clock.now())
     this.#rooms.leadership.led(topic.id, index, opened.epoch)
   }
@@ -250,6 +255,7 @@ export class Lane {
     if (epoch === 0 || refusal !== null) return
     tail.reset(end)
     this.#mustReopen = true
+    this.#isVague = true
     if (!this.#isBusy) this.#release()
   }
 
@@ -265,6 +271,11 @@ export class Lane {
       if (error instanceof OutcomeUnknown) this.reopen()
       throw error
     }
+  }
+
+  /** True while the stream has to be opened again, and it is not known how far its last pass of rewrites has come. */
+  get isVague(): boolean {
+    return this.#isVague
   }
 
   /** Rewrites a part of the stream. The caller and an unknown outcome have the same rules as in `trim`. */
@@ -429,6 +440,7 @@ export class Lane {
   #commit(group: Group, { end, highWatermark }: Pick<StoreAppended, 'end' | 'highWatermark'>): void {
     const state = this.#state
     const learned = this.#learn(group)
+    const appendedAtMs = this.#rooms.trustedNow()
     state.end = end
     state.emptyFrom = end
     const covered = highWatermark > state.highWatermark
@@ -441,7 +453,7 @@ export class Lane {
       state.bytes += storedBytes
       const { logAppendTimeMs, batch: sent } = group.pending[i]!
       const minTimestamp = logAppendTimeMs >= 0 ? logAppendTimeMs : sent.baseTimestamp
-      opening = state.timeIndex.add(batch, storedBytes, minTimestamp, group.nowMs) ?? opening
+      opening = state.timeIndex.add(batch, storedBytes, minTimestamp, group.nowMs, appendedAtMs) ?? opening
     }
     state.pendingRows.splice(0, group.pendingRows)
     if (opening !== null) state.pendingRows.push(opening)

@@ -141,6 +141,13 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   void dictionaries.sweep()
   const compression = new Compression({ logger, metrics, dictionaries })
   const documents = new SegmentDocuments({ store, clock, random, leadership, logger, unreadable })
+  const lookForJumps = watchClockJumps(clock, jumpMs => {
+    logger.warn(
+      'the system clock has jumped forward; until tomorrow the broker drops no data that is too old only because of the jump',
+      { jumpMs },
+    )
+  })
+  const trustedNow = () => clock.now() - lookForJumps()
   const run = random.bytes(9).toString('base64url')
   let attempts = 0
   const unpacking = new Unpacking(clock)
@@ -157,6 +164,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     producerCount: new ProducerCount(),
     gone: state => void findOut(state),
     nextAttempt: () => `${run}${++attempts}`,
+    trustedNow,
     due(lane) {
       if (due.push(lane) === 1) clock.soon(formDue)
     },
@@ -395,14 +403,6 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     for (const partition of partitions()) if (partition.isDamaged) damaged++
     return damaged
   })
-
-  const lookForJumps = watchClockJumps(clock, jumpMs => {
-    logger.warn(
-      'the system clock has jumped forward; until tomorrow the broker drops no data that is too old only because of the jump',
-      { jumpMs },
-    )
-  })
-  const trustedNow = () => clock.now() - lookForJumps()
 
   function countFailure(phase: Phase | 'learning', error: unknown): void {
     const name = error instanceof Error ? error.name : 'unknown'

@@ -451,7 +451,7 @@ export class Partition {
   async #rewrite(piece: Piece): Promise<'rewritten' | 'moved' | 'ended' | 'damaged'> {
     const state = this.#state
     const { epoch, logStart, from, to, batches, remains, place } = piece
-    if (state.refusal !== null || state.damage !== null || state.epoch !== epoch) return 'ended'
+    if (state.refusal !== null || state.damage !== null || state.epoch !== epoch || this.#lane.isVague) return 'ended'
     if (state.start !== logStart) return 'moved'
     const rows = [encodePlace(place), ...state.timeIndex.rewritten(from, to, remains)]
     const outcome = await this.#lane.rewrite({ from, to, batches, rows })

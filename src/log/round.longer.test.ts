@@ -143,13 +143,30 @@ test('the marks of dropped data are removed with it', async t => {
   assert.deepEqual(rows, ['o'], 'only the row of the open chunk is left')
 })
 
-test('a clock that jumps forward does not make the broker drop the log', async t => {
-  let jumpMs = 0
-  class JumpingClock extends SimulatedClock {
-    override now(): number {
-      return super.now() + jumpMs
-    }
+class JumpingClock extends SimulatedClock {
+  jumpMs = 0
+
+  override now(): number {
+    return super.now() + this.jumpMs
   }
+}
+
+test('a segment is sealed after segment.ms although the clock has jumped forward', async t => {
+  const clock = new JumpingClock()
+  const { createPartition } = await openLogWorld(t, { clock })
+  const partition = await createPartition({ 'segment.ms': String(HOUR) })
+  clock.jumpMs = DAY
+  await append(partition, clock.now())
+  await clock.advance(HOUR / 2)
+  assert.deepEqual(partition.segments, [])
+  await clock.advance(HOUR)
+  assert.deepEqual(
+    partition.segments.map(({ base, next }) => [base, next]),
+    [[0, 1]],
+  )
+})
+
+test('a clock that jumps forward does not make the broker drop the log', async t => {
   const clock = new JumpingClock()
   const { createPartition, round, lines } = await openLogWorld(t, { clock })
   const partition = await createPartition({ 'retention.ms': String(DAY) })
@@ -157,7 +174,7 @@ test('a clock that jumps forward does not make the broker drop the log', async t
   await partition.append(batchOf(1, producer), 0)
   for (let i = 0; i < 9; i++) await append(partition, clock.now(), 1_000_000)
   await round()
-  jumpMs = 365 * DAY
+  clock.jumpMs = 365 * DAY
   await clock.advance(DAY / 2)
   await append(partition, clock.now())
   assert.equal(partition.logStartOffset, 0)

@@ -49,7 +49,7 @@ export interface RoundShare {
   readonly partitions: readonly Partition[]
   /** The most partitions that are worked on at the same time. */
   readonly concurrency: number
-  /** The time by which data ages. */
+  /** The time by which data ages, at the beginning of the round. */
   readonly nowMs: number
   /** A chunk is not sealed for its age before this age. */
   readonly leastChunkMs: number
@@ -73,6 +73,9 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
   const { partitions, concurrency, nowMs } = share
   const done = { partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
   const turns = takingTurns(clock, TURN_MS)
+  const beganAtMs = clock.monotonic()
+  /** The time by which data ages. A round may take long, and the time for which tombstones stay begins with a pass. */
+  const now = () => nowMs + Math.floor(clock.monotonic() - beganAtMs)
 
   const isOurs = ({ state }: Partition) => state.refusal === null && state.epoch > 0 && leadership.isConfirmed
 
@@ -127,12 +130,12 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
     if (share.isStopped()) break
     if (!isOurs(partition)) continue
     await inPhase('cleaning', partition, async () => {
-      const { outcome, bytesDropped } = await cleaner.clean(partition, nowMs)
+      const { outcome, bytesDropped } = await cleaner.clean(partition, now())
       done.cleanedBytes += bytesDropped
       if (outcome === 'waits' || outcome === 'uncleanable') done.failures++
       if (outcome === 'done') done.cleaned++
       const { cleanedTo } = partition.state.cleaned
-      await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, nowMs))
+      await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, now()))
     })
   }
   return done
@@ -182,9 +185,8 @@ async function roll(documents: SegmentDocuments, partition: Partition, nowMs: nu
     }
     return { segments, end: rolled > 0 ? base : sealed.end, epoch: state.epoch, isReadable: true }
   })
-  // Another leader has sealed more than this log has: its tail was lost. Opened again, it ends above those offsets. Or
-  // the store has lost epochs that a writer of the document had: each opening raises the epoch.
-  if (state.sealed.end > state.end || state.sealed.epoch > state.epoch) partition.reopen()
+  // Another leader has sealed more than this log has: its tail was lost. Opened again, it ends above those offsets.
+  if (state.sealed.end > state.end) partition.reopen()
   return isChanged ? rolled : 0
 }
 

@@ -1,7 +1,7 @@
 // The documents that keep the sealed segments of partitions (segments.ts), one document for each partition. Only the
 // leader of a partition changes its document. It loads the document, asks the store whether it still leads, and writes
-// by compare-and-set. The document names the epoch of its writer, and a broker with a lower epoch changes nothing. So
-// each segment begins where the one before ended, even while two brokers believe that they lead.
+// by compare-and-set. So each segment begins where the one before ended, even while two brokers believe that they lead.
+// The document names the highest epoch of its writers.
 //
 // The document outlives its segments: `end` stays when all of them were dropped. A leader that opens the stream names
 // it as the floor of the end, so that a store that lost its tail does not give those offsets again.
@@ -68,13 +68,14 @@ export class SegmentDocuments {
       const place = { kind: KIND, name: stream, what: `the document of the segments of ${state.name}` }
       const sealed = await changeDocument<SealedSegments | null>(this.#rooms, place, async now => {
         const stored = decode(stream, now)
-        const isConfirmed = (await store.confirm(stream, epoch)).kind === 'confirmed'
-        if (state.epoch !== epoch || state.refusal !== null || !isConfirmed) return { answer: null }
+        // The stream says who leads. A store that lost its tail may have lost the epoch that the document names.
+        if ((await store.confirm(stream, epoch)).kind !== 'confirmed') return { answer: null }
+        if (state.epoch !== epoch || state.refusal !== null) return { answer: null }
         state.sealed = stored
-        if (stored.epoch > epoch) return { answer: null }
         const next = decide(stored)
         if (next === null) return { answer: stored }
-        return { answer: next, write: { changes: rowsOf(stored, next) } }
+        const written = { ...next, epoch: Math.max(stored.epoch, epoch) }
+        return { answer: written, write: { changes: rowsOf(stored, written) } }
       })
       if (sealed === null) {
         await leadership.stillLeads(topic.id, index)

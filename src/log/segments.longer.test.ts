@@ -209,6 +209,20 @@ test('a leader whose lead another broker took changes no segment', async t => {
   assert.ok(asked.length > 0, 'it asks whether it still leads')
 })
 
+test('a leader seals segments although the document names an epoch that the store has lost', async t => {
+  const world = await openLogWorld(t)
+  const partition = await world.createPartition({ 'segment.ms': String(HOUR) })
+  const sealed = (epoch: number, end: number) => ({ format: 1, epoch, end })
+  const name = streamId(partition.topicId, 0)
+  const changes = [{ key: 'sealed', value: Buffer.from(JSON.stringify(sealed(9, 0))) }]
+  await world.store.commit({ kind: 'segments', name, expect: 0, changes })
+  await append(partition, 10, world.clock.now())
+  await world.clock.advance(2 * HOUR)
+  assert.deepEqual(rangesOf(partition), [[0, 1]])
+  const document = await documentOf(world, partition)
+  assert.deepEqual(JSON.parse(String(document!.fields.get('sealed'))), sealed(9, 1))
+})
+
 test('a broker adopts the segments that another leader has sealed, and goes on behind them', async t => {
   const world = await openLogWorld(t)
   await world.create('orders', { 'segment.ms': String(HOUR), 'retention.ms': '-1' })
@@ -230,24 +244,6 @@ test('a broker adopts the segments that another leader has sealed, and goes on b
     [1, 2],
     [2, 3],
   ])
-})
-
-test('a leader whose epoch the store has forgotten goes on once its epoch is as high as that of the document', async t => {
-  const world = await openLogWorld(t)
-  await world.create('orders', { 'segment.ms': String(HOUR), 'retention.ms': '-1' })
-  const partition = world.partition('orders')
-  await append(partition, 10)
-  await world.clock.advance(2 * HOUR)
-  const { version } = (await documentOf(world, partition))!
-  const changes = [{ key: 'sealed', value: Buffer.from(JSON.stringify({ format: 1, epoch: 4, end: 1 })) }]
-  await world.store.commit({ kind: 'segments', name: partition.state.stream, expect: version, changes })
-  await append(partition, 10)
-  await world.clock.advance(2 * HOUR)
-  assert.deepEqual(rangesOf(partition), [
-    [0, 1],
-    [1, 2],
-  ])
-  assert.deepEqual([partition.leaderEpoch, partition.state.sealed.epoch], [4, 4])
 })
 
 test('the cleaner has its turn after the other phases, and its segments say when they were cleaned', async t => {

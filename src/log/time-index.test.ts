@@ -230,3 +230,23 @@ test('a rewritten range becomes one chunk, the rest of a cut chunk is learned ag
   assert.deepEqual(again.adopt(stored, { start: 0, end: 40, bytes: 300, activeFrom: 0 }, 0), [])
   assert.deepEqual(shown(again.chunks), expected)
 })
+
+test('records that were appended after the adoption keep their age when a rewrite makes their chunk unknown', () => {
+  const index = new TimeIndex()
+  index.adopt(rowsOf(), { start: 0, end: 10, bytes: 100, activeFrom: 0 }, 1_000)
+  for (const next of [20, 30]) add(index, next, 50, 5_000, 5_000)
+  index.seal(0)
+  add(index, 40, 50, 6_000, 6_000)
+  index.seal(0)
+  const remains = { bytes: 150, plainBytes: 150, batches: 3, records: 3, minTimestamp: 500, maxTimestamp: 5_000 }
+  index.commitRewritten(0, 20, remains)
+  const batch = { bytes: 50, plainBytes: 50, records: 1, minTimestamp: 5_000, maxTimestamp: 5_000 }
+  for (const chunk of index.chunks.filter(({ isKnown }) => !isKnown)) index.learn(chunk, [batch])
+  const ages = index.chunks.map(({ from, next, newestMs, isKnown }) => [from, next, newestMs, isKnown])
+  assert.deepEqual(ages, [
+    [0, 20, 5_000, true],
+    [20, 30, 5_000, true],
+    [30, 40, 6_000, true],
+    [40, 40, -1, true],
+  ])
+})

@@ -35,7 +35,10 @@ export interface Chunk extends Counts {
   /** The times of its first and last append, by the clocks of the leaders; null also if it is empty. */
   readonly firstAppendMs: number | null
   readonly lastAppendMs: number | null
-  /** False if the chunk had no mark after a restart and was not read yet. Then only `from` and `next` are right. */
+  /**
+   * False if the chunk had no mark after a restart and was not read yet, or if a rewrite has changed a part of it. Then
+   * only `from` and `next` are right, and `newestMs` is not above the right one, or it is the one of the whole chunk.
+   */
   readonly isKnown: boolean
 }
 
@@ -127,23 +130,25 @@ export class TimeIndex {
 
   /**
    * Counts a batch that is in the log into the open chunk. `storedBytes` is its size in the store, `minTimestamp` the
-   * timestamp of its first record. Returns the row that keeps the time of the append if the batch is the first one of
-   * the chunk, else null.
+   * timestamp of its first record. `appendedAtMs` is the time of the append by the clock of the rounds, which is behind
+   * `nowMs` after a jump that is not trusted. Returns the row that keeps the time of the append if the batch is the
+   * first one of the chunk, else null.
    */
   add(
     batch: Pick<Batch, 'nextOffset' | 'recordCount' | 'maxTimestamp' | 'bytes'>,
     storedBytes: number,
     minTimestamp: number,
     nowMs: number,
+    appendedAtMs = nowMs,
   ): Row | null {
     const open = this.#open()
     const isFirst = open.firstAppendMs === null
-    if (isFirst) open.firstAppendMs = nowMs
-    open.lastAppendMs = nowMs
+    if (isFirst) open.firstAppendMs = appendedAtMs
+    open.lastAppendMs = appendedAtMs
     open.next = batch.nextOffset
     const { bytes, recordCount, maxTimestamp } = batch
     count(open, storedBytes, bytes.length, recordCount, minTimestamp, maxTimestamp, nowMs)
-    return isFirst ? encodeOpening(open.from, nowMs) : null
+    return isFirst ? encodeOpening(open.from, appendedAtMs) : null
   }
 
   /**
@@ -165,7 +170,8 @@ export class TimeIndex {
     const at = this.#chunks.indexOf(chunk)
     if (at < 0) return null
     const { from, next, firstAppendMs } = chunk
-    const known: MutableChunk = { ...emptyChunk(from), next, firstAppendMs }
+    // The part of a chunk that a rewrite has made unknown may be younger than the adoption.
+    const known: MutableChunk = { ...emptyChunk(from), next, firstAppendMs, newestMs: chunk.newestMs }
     for (const { bytes, plainBytes, records, minTimestamp, maxTimestamp } of batches) {
       count(known, bytes, plainBytes, records, minTimestamp, maxTimestamp, this.#adoptedAtMs)
     }
@@ -216,8 +222,11 @@ export class TimeIndex {
       isKnown: areKnown,
     }
     const after = [one]
-    if (first.from < from) after.unshift({ ...unknownChunk(first.from, from), firstAppendMs: first.firstAppendMs })
-    if (last.next > to) after.push(unknownChunk(to, last.next))
+    if (first.from < from) {
+      const { firstAppendMs } = first
+      after.unshift({ ...unknownChunk(first.from, from), firstAppendMs, newestMs: first.newestMs })
+    }
+    if (last.next > to) after.push({ ...unknownChunk(to, last.next), newestMs: last.newestMs })
     return { at, before, after }
   }
 

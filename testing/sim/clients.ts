@@ -11,16 +11,20 @@ import type { ClusterBroker, Rooms } from './cluster-broker.ts'
 import { bytes, joining, refusalIn } from './groups.ts'
 import type { Scheduler } from './scheduler.ts'
 
-export interface ClientWorld {
+/** All that a client needs to send requests. */
+export interface Clients {
   readonly scheduler: Scheduler
-  readonly history: History
   readonly brokers: readonly ClusterBroker[]
+  latencyMs(): number
+}
+
+export interface ClientWorld extends Clients {
+  readonly history: History
   readonly topicId: string
   /**
    * True if readers read only visible records (the safeguard `visibility`); false if they read the store to its end.
    */
   readonly readsVisible: boolean
-  latencyMs(): number
   /** Reports an error that a history does not show. */
   complain(kind: string, detail: string): void
 }
@@ -33,12 +37,16 @@ const NOTHING = null
 
 export const keyOf = (partition: number): Key => `t:${partition}`
 
-function sleep(world: ClientWorld, ms: number): Promise<void> {
+export function sleep(world: Clients, ms: number): Promise<void> {
   return new Promise(resolve => world.scheduler.after(ms, resolve))
 }
 
 /** Sends a request to one broker, over a connection that may break. */
-function ask<T>(world: ClientWorld, broker: ClusterBroker, serve: (rooms: Rooms) => T | Promise<T>): Promise<T | null> {
+export function ask<T>(
+  world: Clients,
+  broker: ClusterBroker,
+  serve: (rooms: Rooms) => T | Promise<T>,
+): Promise<T | null> {
   const { scheduler } = world
   return new Promise((resolve, reject) => {
     const timeout = scheduler.after(REQUEST_TIMEOUT_MS, () => resolve(NOTHING))
@@ -62,7 +70,7 @@ function ask<T>(world: ClientWorld, broker: ClusterBroker, serve: (rooms: Rooms)
 }
 
 /** Returns the broker that a random live broker names, as a client would find it; null if no broker is live. */
-function named(world: ClientWorld, pick: (rooms: Rooms) => number): ClusterBroker | null {
+export function named(world: Clients, pick: (rooms: Rooms) => number): ClusterBroker | null {
   const up = world.brokers.filter(({ machine, rooms }) => rooms !== null && !machine.isDead && !machine.isPaused)
   if (up.length === 0) return null
   const id = pick(up[world.scheduler.random.below(up.length)]!.rooms!)
@@ -73,7 +81,7 @@ const leaderOf = (world: ClientWorld, partition: number) =>
   named(world, rooms => rooms.cluster.leaderOf(world.topicId, partition))
 
 /** Returns whether it is unknown after this error if the batch is in the log. Without an answer it is unknown too. */
-const isUnknown = ({ code }: Refusal) =>
+export const isUnknown = ({ code }: Refusal) =>
   code === errors.REQUEST_TIMED_OUT.code || code === errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND.code
 
 /** Sends this many batches, one after the other. Resolves when the outcome of each is as certain as possible. */
@@ -145,7 +153,7 @@ function describeAnswer(answer: { readonly baseOffset: number } | Refusal | null
   return isRefusal(answer) ? answer.name : `offset ${answer.baseOffset}`
 }
 
-async function producerId(world: ClientWorld): Promise<number> {
+export async function producerId(world: Clients): Promise<number> {
   for (;;) {
     const broker = world.brokers[world.scheduler.random.below(world.brokers.length)]!
     const answer = await ask(world, broker, ({ producerIds }) => producerIds.allocate())

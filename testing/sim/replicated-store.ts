@@ -4,6 +4,7 @@
 // invalidates the opens under the old one, and the broker raises every stream to the highest offset that it has seen.
 // Each safeguard can be switched off, to prove that the oracles notice it.
 
+import { isDeepStrictEqual } from 'node:util'
 import { viewBatch } from '../../src/protocol/records.ts'
 import {
   type Append,
@@ -14,6 +15,7 @@ import {
   type Fenced,
   type Gone,
   OutcomeUnknown,
+  type Pass,
   type Store,
   StoreUnavailable,
   type StreamId,
@@ -41,6 +43,8 @@ export interface Safeguards {
   readonly incarnation: boolean
   /** Offsets that were once reported are not used again, even if the server has lost them. */
   readonly floor: boolean
+  /** An open raises the end to the floor that the broker names, such as the end of the last sealed segment. */
+  readonly namedFloor: boolean
   /** Readers skip entries that a torn append left between two epochs, and a broker that takes the lead deletes them. */
   readonly sweep: boolean
 }
@@ -54,6 +58,7 @@ export const ALL_SAFEGUARDS: Safeguards = Object.freeze({
   rewriteEpoch: true,
   incarnation: true,
   floor: true,
+  namedFloor: true,
   sweep: true,
 })
 
@@ -105,6 +110,8 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
   /** The highest offset that this broker has seen as covered, and may have reported to others. */
   const told = new Map<StreamId, number>()
   const openedUnder = new Map<StreamId, string>()
+  /** The passes of rewrites, as this broker knows them. */
+  const passes = new Map<StreamId, Pass>()
   const running = new Set<Promise<unknown>>()
   let renewal = Promise.withResolvers<readonly StreamId[] | null>()
   let link: Link | null = null
@@ -304,7 +311,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
     },
 
     async open(id, known, floor) {
-      const asked = safeguards.floor ? Math.max(floor, told.get(id) ?? 0) : 0
+      const asked = safeguards.floor ? Math.max(safeguards.namedFloor ? floor : 0, told.get(id) ?? 0) : 0
       const done = await call(
         'open',
         () => {
@@ -321,6 +328,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       const { outcome, incarnation } = done.value
       if (outcome.kind !== 'opened') return outcome
       openedUnder.set(id, incarnation)
+      passes.set(id, outcome.pass)
       const lastAttempt = safeguards.attempt ? outcome.lastAttempt : null
       // The open is the last write, so a replica that has it has all earlier writes too.
       const highWatermark = done.isCovered ? outcome.end : outcome.highWatermark
@@ -384,19 +392,28 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       const asked = { ...rewrite, batches: rewrite.batches.map(copy) }
       const { stream: id } = rewrite
       const known = told.get(id) ?? 0
-      const done = await call(
+      const pass = passes.get(id)
+      const done = await call<ReturnType<typeof contents.rewrite> | { readonly kind: 'changed' }>(
         'rewrite',
         at => {
           if (isElsewhere(id, at)) return fenced(id)
+          const now = server.contents.streams.get(id)?.pass
+          if (openedUnder.get(id) !== server.incarnation && !isDeepStrictEqual(now, pass)) return { kind: 'changed' }
           return server.write(all => {
             const stream = all.streams.get(id)
             if (stream !== undefined) stream.highWatermark = Math.max(stream.highWatermark, known)
             return contents.rewrite(all, safeguards.rewriteEpoch ? asked : { ...asked, epoch: stream?.epoch ?? 0 })
           })
         },
-        false,
+        outcome => safeguards.wait && outcome.kind === 'rewritten',
       )
-      return done.value
+      const { value } = done
+      // A Redis compares the pass at each rewrite. Here the epoch alone must stand between two leaders.
+      if (value.kind === 'changed') throw new StoreUnavailable(`the server has lost rewrites of ${id}`)
+      if (value.kind !== 'rewritten') return value
+      certain(done)
+      passes.set(id, { to: value.to, until: value.until })
+      return value
     },
 
     async remake(id, epoch, end) {

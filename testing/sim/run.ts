@@ -1,13 +1,13 @@
-// The command line of the simulation. `npm run sim -- --seeds 10000 --from 1` runs 10,000 seeds and prints those that
-// fail. `npm run sim -- --seed 17` repeats one seed and prints its trace. `--scenario` takes a name of scenarios.ts,
+// The command line of the simulations. `npm run sim -- --seeds 10000 --from 1` runs 10,000 seeds and prints those that
+// fail. `npm run sim -- --scenario storage --seeds 10000` does the same with the storage worker: lease, segments and
+// cleaner. `npm run sim -- --seed 17` repeats one seed and prints its trace. `--scenario` takes a name of scenarios.ts,
 // or `all` for a table of them. The exit status is 1 if a scenario that allows no violation has one.
 
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../src/base/clock.ts'
 import { type Row, SCENARIOS } from './scenarios.ts'
-import { type Column, simulate } from './simulation.ts'
+import { COLUMNS, type Column } from './violations.ts'
 
-const COLUMNS: readonly Column[] = ['divergence', 'overlap', 'duplicate', 'lost', 'skipped', 'other']
 const REPORT_MS = process.stdout.isTTY ? 1_000 : 15_000
 const EXAMPLES = 10
 
@@ -33,7 +33,7 @@ function scenarioOf(name: string): Row {
 }
 
 async function repeat(seed: number, name: string): Promise<boolean> {
-  const { lines, violations, hash } = await simulate(seed, scenarioOf(name), true)
+  const { lines, violations, hash } = await scenarioOf(name).simulate(seed, true)
   console.log(lines!.join('\n'))
   console.log(`seed ${seed}, ${name}: ${violations.length} violations, trace ${hash.toString(16)}`)
   return violations.length === 0
@@ -44,11 +44,11 @@ async function runMany(name: string, from: number, seeds: number): Promise<boole
   const found = Object.fromEntries(COLUMNS.map(column => [column, 0])) as Record<Column, number>
   const first: Partial<Record<Column, number>> = {}
   let failed = 0
-  let acknowledged = 0
+  const done: Record<string, number> = {}
   let reportAtMs = systemClock.monotonic() + REPORT_MS
   for (let seed = from; seed < from + seeds; seed++) {
-    const outcome = await simulate(seed, scenario)
-    acknowledged += outcome.acknowledged
+    const outcome = await scenario.simulate(seed)
+    for (const [kind, times] of Object.entries(outcome.done)) done[kind] = (done[kind] ?? 0) + times
     for (const column of new Set(outcome.violations.map(violation => violation.column))) {
       found[column]++
       first[column] ??= seed
@@ -63,12 +63,12 @@ async function runMany(name: string, from: number, seeds: number): Promise<boole
     reportAtMs = systemClock.monotonic() + REPORT_MS
     console.log(`${name}: ${seed - from + 1} of ${seeds} seeds, ${failed} failed`)
   }
-  const cells = COLUMNS.map(
-    column => `${column} ${found[column]}${first[column] === undefined ? '' : ` (first ${first[column]})`}`,
+  const cells = COLUMNS.flatMap(column =>
+    found[column] > 0 ? `${column} ${found[column]} (first ${first[column]})` : [],
   )
-  console.log(
-    `${name}: ${seeds} seeds from ${from}, ${acknowledged} batches acknowledged; seeds with ${cells.join(', ')}`,
-  )
+  const work = Object.entries(done).map(([kind, times]) => `${kind} ${times}`)
+  console.log(`${name}: ${seeds} seeds from ${from}; ${work.join(', ')}`)
+  console.log(`${name}: seeds with violations: ${cells.join(', ') || 'none'}`)
   return scenario.red.length > 0 || failed === 0
 }
 

@@ -130,14 +130,16 @@ export class Machine {
   /** The events that came during a pause, in order; null while the process runs. */
   #held: (() => void)[] | null = null
   #isDead = false
+  #wallMs: number
 
   constructor(scheduler: Scheduler, wallMs: number) {
     this.#scheduler = scheduler
+    this.#wallMs = wallMs
     // Each machine counts its monotonic time from another moment.
     const originMs = 1_000 + scheduler.random.below(1_000_000)
     const reach = (run: () => void) => () => this.reach(run)
     this.clock = {
-      now: () => Math.floor(wallMs + scheduler.nowMs),
+      now: () => Math.floor(this.#wallMs + scheduler.nowMs),
       monotonic: () => originMs + scheduler.nowMs,
       timer: (delayMs, run) => {
         let isCancelled = false
@@ -186,5 +188,10 @@ export class Machine {
 
   kill(): void {
     this.#isDead = true
+  }
+
+  /** Moves the system clock by this time. The monotonic clock goes on. */
+  moveClock(ms: number): void {
+    this.#wallMs += ms
   }
 }

@@ -6,9 +6,10 @@ import { test } from 'node:test'
 import { atLength } from '../at-length.ts'
 import { seed } from '../seed.ts'
 import { SCENARIOS } from './scenarios.ts'
-import { type Column, type Outcome, simulate } from './simulation.ts'
+import type { Column, Outcome } from './violations.ts'
 
 const SAFE_SEEDS = atLength(200, 30)
+const STORAGE_SEEDS = 200
 const OTHER_SEEDS = 5
 /**
  * The number of seeds within which a missing safeguard must be noticed. Most are noticed within the first dozen; one
@@ -20,26 +21,28 @@ const RED_SEEDS = 1_500
 const FIRST_SEED = (seed - 1) * 1_000 + 1
 
 async function* runs(name: string, seeds: number, first = FIRST_SEED): AsyncGenerator<Outcome> {
-  for (let each = first; each < first + seeds; each++) yield await simulate(each, SCENARIOS[name]!)
+  for (let each = first; each < first + seeds; each++) yield await SCENARIOS[name]!.simulate(each)
 }
 
 function expectNothing({ seed, violations }: Outcome, name: string): void {
-  const wrong = violations.filter(({ kind }) => kind !== 'stuck' || SCENARIOS[name]!.mayStall !== true)
+  const wrong = violations.filter(({ kind }) => kind !== 'stuck' || !SCENARIOS[name]!.mayStall)
   const found = wrong.map(({ column, kind, detail }) => `${column}: ${kind}: ${detail}`)
   assert.deepEqual(found, [], `repeat it with: npm run sim -- --scenario ${name} --seed ${seed}`)
 }
 
 const has = ({ violations }: Outcome, column: Column) => violations.some(violation => violation.column === column)
 
-test('the same seed gives the same trace, and another seed gives another one', async () => {
-  const hashes = new Map<number, number>()
-  for (const seed of [3, 4, 3, 5, 4]) {
-    const { hash } = await simulate(seed, SCENARIOS.safe!)
-    assert.equal(hashes.get(seed) ?? hash, hash)
-    hashes.set(seed, hash)
-  }
-  assert.equal(new Set(hashes.values()).size, 3)
-})
+for (const name of ['safe', 'storage']) {
+  test(`the same seed gives the same trace, and another seed gives another one: ${name}`, async () => {
+    const hashes = new Map<number, number>()
+    for (const seed of [3, 4, 3, 5, 4]) {
+      const { hash } = await SCENARIOS[name]!.simulate(seed)
+      assert.equal(hashes.get(seed) ?? hash, hash)
+      hashes.set(seed, hash)
+    }
+    assert.equal(new Set(hashes.values()).size, 3)
+  })
+}
 
 test(`nothing is wrong in ${SAFE_SEEDS} seeds of brokers, fail-overs, pauses and lost answers`, async () => {
   let acknowledged = 0
@@ -47,16 +50,29 @@ test(`nothing is wrong in ${SAFE_SEEDS} seeds of brokers, fail-overs, pauses and
   let failOvers = 0
   for await (const outcome of runs('safe', SAFE_SEEDS)) {
     expectNothing(outcome, 'safe')
-    acknowledged += outcome.acknowledged
-    commits += outcome.commits
-    failOvers += outcome.failOvers
+    acknowledged += outcome.done.acknowledged!
+    commits += outcome.done.commits!
+    failOvers += outcome.done.failOvers!
   }
   // A simulation without any work would also find nothing.
   assert.ok(acknowledged > 20 * SAFE_SEEDS && commits > 10 * SAFE_SEEDS && failOvers > SAFE_SEEDS / 2)
 })
 
+test(`nothing is wrong in ${STORAGE_SEEDS} seeds of the storage worker: lease, segments and cleaner`, async () => {
+  const done: Record<string, number> = {}
+  for await (const outcome of runs('storage', STORAGE_SEEDS)) {
+    expectNothing(outcome, 'storage')
+    for (const [kind, times] of Object.entries(outcome.done)) done[kind] = (done[kind] ?? 0) + times
+  }
+  // Every part of the worker must have worked, and every fault must have happened.
+  const least = { acknowledged: 50, sealed: 10, cleaned: 30, dropped: 10, tombstones: 0.1, takeovers: 1, blows: 1 }
+  for (const [kind, times] of Object.entries(least)) {
+    assert.ok(done[kind]! > times * STORAGE_SEEDS, `${kind}: ${done[kind]} in ${STORAGE_SEEDS} seeds`)
+  }
+})
+
 for (const [name, { red }] of Object.entries(SCENARIOS)) {
-  if (name === 'safe') continue
+  if (name === 'safe' || name === 'storage') continue
   if (red.length === 0) {
     test(`nothing is wrong in the scenario ${name}`, async () => {
       for await (const outcome of runs(name, OTHER_SEEDS)) expectNothing(outcome, name)

@@ -3,7 +3,7 @@
 // clients and the data on the server. The scenario says what may happen; the seed decides what happens.
 
 import { assert } from '../../src/base/assert.ts'
-import { openCatalogue } from '../../src/log/catalogue.ts'
+import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
 import { isRefusal } from '../../src/protocol/errors.ts'
 import { viewBatch } from '../../src/protocol/records.ts'
 import { testSettings } from '../../src/settings/settings.ts'
@@ -11,32 +11,11 @@ import { type StreamId, streamId } from '../../src/store/store.ts'
 import { type AnomalyKind, checkHistory } from '../checker.ts'
 import { recordHistory } from '../history.ts'
 import { type ClientWorld, consume, produce, takePart } from './clients.ts'
-import { ClusterBroker, EXPIRY_MS } from './cluster-broker.ts'
-import { ReplicatedServer } from './replicated-server.ts'
-import { ALL_SAFEGUARDS, connectReplicatedStore, type Fate, type Safeguards, type Wire } from './replicated-store.ts'
+import { type Scenario, SimulatedCluster, TROUBLE_MS } from './cluster.ts'
+import type { ReplicatedServer } from './replicated-server.ts'
+import { ALL_SAFEGUARDS, connectReplicatedStore, type Wire } from './replicated-store.ts'
 import { Machine, Scheduler } from './scheduler.ts'
-
-export interface Scenario {
-  readonly replicas: number
-  /** The number of replicas that must have the acknowledged data. */
-  readonly waitReplicas: number
-  /** `best`: the most advanced replica is promoted. `any`: a random one. */
-  readonly promotes: 'best' | 'any'
-  /** The largest number of fail-overs. */
-  readonly failOvers: number
-  /** True if some fail-overs break no connection, so that brokers learn of them only at their next check. */
-  readonly silently: boolean
-  /**
-   * The largest number of other faults: paused or dead brokers, replicas cut off, a slow network, a server that is
-   * down.
-   */
-  readonly faults: number
-  /** One of this many calls meets a broken connection; 0 for none. */
-  readonly oneCallIn: number
-  /** True if the server may be killed during a write and started twice. */
-  readonly tears: boolean
-  readonly safeguards: Safeguards
-}
+import type { Column, Complain, Outcome, Violation } from './violations.ts'
 
 /** All safeguards, and enough replicas to wait for: no violation is allowed. */
 export const SAFE: Scenario = Object.freeze({
@@ -44,6 +23,8 @@ export const SAFE: Scenario = Object.freeze({
   waitReplicas: 1,
   promotes: 'best',
   failOvers: 2,
+  lagMs: 50,
+  cutsPower: false,
   silently: true,
   faults: 3,
   oneCallIn: 60,
@@ -51,34 +32,10 @@ export const SAFE: Scenario = Object.freeze({
   safeguards: ALL_SAFEGUARDS,
 })
 
-/** The columns of the table in the study's model, and `other` for everything else. */
-export type Column = 'divergence' | 'overlap' | 'duplicate' | 'lost' | 'skipped' | 'other'
-
-export interface Violation {
-  readonly column: Column
-  readonly kind: string
-  readonly detail: string
-}
-
-export interface Outcome {
-  readonly seed: number
-  readonly violations: readonly Violation[]
-  /** The hash of all events in order; the same for the same seed and code. */
-  readonly hash: number
-  /** The lines of the trace, if the caller wants them; else null. */
-  readonly lines: readonly string[] | null
-  readonly acknowledged: number
-  readonly commits: number
-  readonly failOvers: number
-}
-
-const BROKERS = [1, 2, 3]
 const PARTITIONS = 2
 const PRODUCERS = 4
 const SENDS = 10
-const TROUBLE_MS = 4_000
 const HEALED_MS = 60_000
-const DRAIN_MS = 1_500
 
 const COLUMNS: Partial<Record<AnomalyKind, Column>> = {
   'inconsistent-offsets': 'divergence',
@@ -92,10 +49,10 @@ const COLUMNS: Partial<Record<AnomalyKind, Column>> = {
 
 export async function simulate(seed: number, scenario: Scenario, keepsLines = false): Promise<Outcome> {
   const scheduler = new Scheduler(seed, keepsLines)
-  let isReplicating = false
-  const server = new ReplicatedServer(scenario.replicas, replicateSoon)
+  const cluster = new SimulatedCluster({ scheduler, scenario })
+  const { server, brokers } = cluster
   const violations: Violation[] = []
-  const complain = (column: Column, kind: string, detail: string) => void violations.push({ column, kind, detail })
+  const complain: Complain = (column, kind, detail) => void violations.push({ column, kind, detail })
   let lastNs = 0
   const history = recordHistory({
     nowNs() {
@@ -107,156 +64,9 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
     complain('other', 'crash', error instanceof Error ? (error.stack ?? '') : String(error))
   process.on('unhandledRejection', crash)
 
-  let isTroubled = true
-  let isSlow = false
-  const frozen = new Set<number>()
-  let failOvers = 0
-
-  const latencyMs = () => (isSlow ? scheduler.within(150) : scheduler.within(scheduler.oneIn(20) ? 15 : 0.6))
-  const network = {
-    latencyMs,
-    fate(): Fate {
-      if (!isTroubled || scenario.oneCallIn === 0 || !scheduler.oneIn(scenario.oneCallIn)) return 'answered'
-      return FATES[scheduler.random.below(FATES.length)]!
-    },
-  }
-
-  const brokers: ClusterBroker[] = []
-  function start(id: number): void {
-    const broker = new ClusterBroker({
-      id,
-      scheduler,
-      server,
-      safeguards: scenario.safeguards,
-      waitReplicas: scenario.waitReplicas,
-      network,
-      ended(why) {
-        if (broker.machine.isDead) return
-        scheduler.tell(`broker ${id} ends: ${why}`)
-        restart(broker, 200 + scheduler.within(300))
-      },
-    })
-    brokers[BROKERS.indexOf(id)] = broker
-  }
-  function restart(broker: ClusterBroker, afterMs: number): void {
-    broker.machine.kill()
-    scheduler.after(afterMs, () => start(broker.id))
-  }
-
-  function replicateSoon(): void {
-    if (isReplicating) return
-    isReplicating = true
-    scheduler.after(scheduler.within(3), () => {
-      isReplicating = false
-      for (let replica = 0; replica < scenario.replicas; replica++) {
-        if (!server.isDown && !frozen.has(replica)) server.replicate(replica, 1 + scheduler.random.below(4))
-      }
-      if (!server.isReplicated) replicateSoon()
-    })
-  }
-
-  function failOver(): void {
-    const { promotable } = server
-    if (server.isDown || promotable.length === 0) return
-    const best = promotable.reduce((one, other) => (server.lag(other) < server.lag(one) ? other : one))
-    const chosen = scenario.promotes === 'best' ? best : promotable[scheduler.random.below(promotable.length)]!
-    const breaks = !(scheduler.oneIn(4) && scenario.silently)
-    failOvers++
-    scheduler.tell(
-      `replica ${chosen} is promoted without ${server.lag(chosen)} writes${breaks ? '' : ', and no broker is told'}`,
-    )
-    server.failOver(chosen, breaks)
-  }
-
-  const someBroker = () => brokers[scheduler.random.below(brokers.length)]!
-  const faults: readonly (() => void)[] = [
-    function pause() {
-      const { id, machine } = someBroker()
-      const ms = scheduler.oneIn(2) ? scheduler.within(EXPIRY_MS / 2) : EXPIRY_MS + scheduler.within(EXPIRY_MS)
-      scheduler.tell(`broker ${id} stands still for ${Math.round(ms)} ms`)
-      machine.pause()
-      scheduler.after(ms, () => {
-        scheduler.tell(`broker ${id} goes on`)
-        machine.resume()
-      })
-    },
-    function kill() {
-      const broker = someBroker()
-      if (broker.machine.isDead) return
-      scheduler.tell(`broker ${broker.id} is killed`)
-      restart(broker, scheduler.within(1.5 * EXPIRY_MS))
-    },
-    function drain() {
-      const broker = someBroker()
-      if (broker.rooms === null || broker.machine.isDead || broker.machine.isPaused) return
-      scheduler.tell(`broker ${broker.id} is drained`)
-      const end = () => {
-        if (brokers.includes(broker) && !broker.machine.isDead) restart(broker, scheduler.within(500))
-      }
-      // In the end the operator kills the broker. A broker whose drain fails ends too.
-      scheduler.after(DRAIN_MS, end)
-      broker.drain().then(end, end)
-    },
-    function freeze() {
-      const replica = scheduler.random.below(scenario.replicas)
-      scheduler.tell(`replica ${replica} is cut off`)
-      frozen.add(replica)
-      scheduler.after(scheduler.within(800), () => frozen.delete(replica))
-    },
-    function slowDown() {
-      scheduler.tell('the network is slow')
-      isSlow = true
-      scheduler.after(scheduler.within(600), () => {
-        isSlow = false
-      })
-    },
-    function stop() {
-      if (server.isDown) return
-      scheduler.tell('the server is away')
-      server.stop()
-      scheduler.after(scheduler.within(700), () => {
-        if (!server.isDown) return
-        scheduler.tell('the server is back with all it had')
-        server.restart(server.position)
-      })
-    },
-  ]
-
-  const topicId = await prepare(scheduler, server)
-  for (const id of BROKERS) start(id)
-  for (let i = 0; i < scenario.failOvers; i++) {
-    if (scheduler.oneIn(4)) continue
-    const atMs = 500 + scheduler.within(TROUBLE_MS - 500)
-    // A fail-over loses data only if a replica lags.
-    if (scheduler.oneIn(2)) scheduler.after(atMs - 50, () => frozen.add(scheduler.random.below(scenario.replicas)))
-    scheduler.after(atMs, () => {
-      failOver()
-      scheduler.after(scheduler.within(300), () => frozen.clear())
-    })
-  }
-  for (let i = scheduler.random.below(scenario.faults + 1); i > 0; i--) {
-    scheduler.after(500 + scheduler.within(TROUBLE_MS - 500), faults[scheduler.random.below(faults.length)]!)
-  }
-  function tear(): void {
-    if (server.isDown) return
-    scheduler.tell('the server is killed in the midst of a write')
-    server.tear()
-    scheduler.after(scheduler.within(600), () => {
-      if (server.isDown) return
-      scheduler.tell('the server is started once more')
-      server.restartTorn()
-    })
-  }
-  for (let i = scenario.tears ? 4 : 0; i > 0; i--) scheduler.after(500 + scheduler.within(TROUBLE_MS - 500), tear)
-
-  scheduler.after(TROUBLE_MS, function heal() {
-    scheduler.tell('everything heals')
-    isTroubled = false
-    isSlow = false
-    frozen.clear()
-    if (server.isDown) server.restart(server.position)
-    for (const { machine } of brokers) machine.resume()
-  })
+  const [topic] = await prepare(scheduler, server, [{ name: 't', partitions: PARTITIONS, configs: {} }])
+  const topicId = topic!.id
+  cluster.start()
 
   const world: ClientWorld = {
     scheduler,
@@ -264,7 +74,7 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
     brokers,
     topicId,
     readsVisible: scenario.safeguards.visibility,
-    latencyMs,
+    latencyMs: () => cluster.latencyMs(),
     complain: (kind, detail) => complain('other', kind, detail),
   }
   let isRead = false
@@ -277,7 +87,7 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
     )
     const members = Array.from({ length: 2 }, () => takePart(world, PARTITIONS, () => isRead))
     await Promise.all(producers)
-    while (isTroubled) await new Promise<void>(resolve => scheduler.after(100, resolve))
+    while (cluster.isTroubled) await new Promise<void>(resolve => scheduler.after(100, resolve))
     const readers = Array.from({ length: PARTITIONS }, (_, partition) =>
       consume(world, { partition, pauseMs: 20 }, position => position >= lastOf(server, streamId(topicId, partition))),
     )
@@ -311,16 +121,21 @@ export async function simulate(seed: number, scenario: Scenario, keepsLines = fa
     violations,
     hash: scheduler.hash,
     lines: scheduler.lines,
-    acknowledged: oks.filter(op => op.f === 'send').length,
-    commits: oks.filter(op => op.f === 'commit').length,
-    failOvers,
+    done: {
+      acknowledged: oks.filter(op => op.f === 'send').length,
+      commits: oks.filter(op => op.f === 'commit').length,
+      failOvers: cluster.failOvers,
+    },
   }
 }
 
-const FATES: readonly Fate[] = ['answer lost', 'answer lost', 'lost', 'late', 'late', 'refused']
-
-/** Creates a topic before the simulation begins. Returns its id. */
-async function prepare(scheduler: Scheduler, server: ReplicatedServer): Promise<string> {
+/** Creates topics before a simulation begins. */
+export async function prepare(
+  scheduler: Scheduler,
+  server: ReplicatedServer,
+  topics: Parameters<CatalogueKeeper['add']>[0],
+  documents = server,
+): Promise<readonly Topic[]> {
   const { clock } = new Machine(scheduler, 0)
   const wire: Wire = {
     fate: () => 'answered',
@@ -329,11 +144,14 @@ async function prepare(scheduler: Scheduler, server: ReplicatedServer): Promise<
     later: (ms, due) => scheduler.after(ms, due).cancel,
     delayMs: () => 0,
   }
-  const store = connectReplicatedStore({ server, wire, waitReplicas: 0, waitTimeoutMs: 0 })
-  const catalogue = await openCatalogue(store, testSettings(), clock, scheduler.random)
-  const [topic] = await catalogue.add([{ name: 't', partitions: PARTITIONS, configs: {} }])
-  assert(topic !== undefined && !isRefusal(topic), 'the topic of a simulation must be made')
-  return topic.id
+  const to = (server: ReplicatedServer) => connectReplicatedStore({ server, wire, waitReplicas: 0, waitTimeoutMs: 0 })
+  const { create } = to(server)
+  const catalogue = await openCatalogue({ ...to(documents), create }, testSettings(), clock, scheduler.random)
+  const made = await catalogue.add(topics)
+  return made.map(topic => {
+    assert(!isRefusal(topic), 'the topics of a simulation must be made')
+    return topic
+  })
 }
 
 /** Returns the offset after the last batch of a stream on the server. */
@@ -342,11 +160,7 @@ function lastOf(server: ReplicatedServer, id: StreamId): number {
 }
 
 /** Checks that the batches of a stream on the server form one log. */
-function audit(
-  server: ReplicatedServer,
-  id: StreamId,
-  complain: (column: Column, kind: string, detail: string) => void,
-): void {
+function audit(server: ReplicatedServer, id: StreamId, complain: Complain): void {
   let end = 0
   let epoch = 0
   for (const batch of server.contents.streams.get(id)?.batches ?? []) {

@@ -8,6 +8,7 @@ import { fc } from '../../../testing/property.ts'
 import { batchOf, type LogWorld, openLogWorld, readAll } from '../../../testing/sim/logs.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import { type DecodedRecord, type NewRecord, readRecords, viewBatch } from '../../protocol/records.ts'
+import { OutcomeUnknown } from '../../store/store.ts'
 import type { Partition } from '../partition.ts'
 
 const COMPACTED = { 'cleanup.policy': 'compact', 'delete.retention.ms': '1000' }
@@ -275,6 +276,27 @@ for (const fault of ['unknown-lost', 'unknown-done', 'unavailable'] as const) {
     await assertTrueState(world, 't')
   })
 }
+
+test('after a rewrite with an unknown outcome nothing is rewritten until the stream is open again', async t => {
+  const world = await openLogWorld(t)
+  await world.create('t', COMPACTED)
+  const partition = world.partition('t')
+  const { store, logs, clock } = world
+  for (const value of ['1', '2']) await append(partition, [{ key: 'a', value }])
+  const release = store.faults.hold('append')
+  const appended = append(partition, [{ key: 'a', value: '3' }])
+  await clock.settle()
+  store.faults.failNext('rewrite', 'unknown-done')
+  await assert.rejects(cleanAll(logs.cleaner, partition, clock.now()), OutcomeUnknown)
+  const { rewrite } = store.calls
+  assert.equal((await cleanAll(logs.cleaner, partition, clock.now())).outcome, 'ended')
+  assert.equal(store.calls.rewrite, rewrite)
+  release()
+  await appended
+  await clock.advance(1_000)
+  assert.equal((await cleanAll(logs.cleaner, partition, clock.now())).outcome, 'done')
+  assert.equal(shown(await recordsOf(partition)), '2 a=3')
+})
 
 test('after any history each key has its newest record, once below the cleaned point', {
   timeout: 120_000,
