@@ -20,7 +20,7 @@ parentPort!.on('message', (call: Call) => {
 function run(call: Call): CleanedPiece | Mapped | Unreadable | undefined {
   switch (call[0]) {
     case 'begin':
-      work.begin(call[1])
+      work.begin(call[1], call[2])
       return undefined
     case 'map':
       return work.map(call[1], call[2], call[3])

@@ -4,12 +4,17 @@
 // not grow: a key that does not fit is refused, and the pass maps only up to there.
 //
 //   slot of 24 bytes:  offset + 1 float64, 0: free | 16 bytes of the hash
+//
+// Beside the buffer there is a bit for each of the first offsets of the mapped part, which is set while the offset is
+// the newest of its key. So most records of that part need no second hash.
 
 import { hash } from 'node:crypto'
 
 const SLOT_BYTES = 24
 /** The share of the slots that may be used, as Kafka's log.cleaner.io.buffer.load.factor. */
 const LOAD_FACTOR = 0.9
+/** The bits take at most this share of the map's bytes. With 64 MB there are bits for 33 million offsets. */
+const BITS_SHARE = 1 / 16
 /** SHA-256, because OpenSSL computes it at least as fast as MD5, and its collisions are unknown. */
 const ALGORITHM = 'sha256'
 
@@ -18,23 +23,32 @@ export class OffsetMap {
   readonly #most: number
   readonly #offsets: Float64Array
   readonly #words: Uint32Array<ArrayBuffer>
+  /** The offset of the first bit. */
+  readonly #from: number
+  readonly #bits: Uint8Array<ArrayBuffer>
   #size = 0
   /** The slot of the key that `#find` was called for, or the free slot where it belongs. */
   #found = 0
 
-  /** `bytes` is the memory of the map; it has at least two slots, one of which stays free and ends a search. */
-  constructor(bytes: number) {
+  /**
+   * `bytes` is the memory of the map; it has at least two slots, one of which stays free and ends a search. The mapped
+   * part of the log begins at `from`.
+   */
+  constructor(bytes: number, from: number) {
     this.#slots = Math.max(2, Math.floor(bytes / SLOT_BYTES))
     this.#most = Math.max(1, Math.floor(this.#slots * LOAD_FACTOR))
     // Pages that are never written take no memory.
     const buffer = new ArrayBuffer((this.#slots + 1) * SLOT_BYTES)
     this.#offsets = new Float64Array(buffer)
     this.#words = new Uint32Array(buffer)
+    this.#from = from
+    this.#bits = new Uint8Array(Math.ceil(bytes * BITS_SHARE))
   }
 
   /** Frees the memory at once; a garbage collection may come after the next map. The map cannot be used any more. */
   free(): void {
     this.#words.buffer.transfer(0)
+    this.#bits.buffer.transfer(0)
   }
 
   /** The number of keys. */
@@ -50,7 +64,12 @@ export class OffsetMap {
       this.#size++
     }
     const at = this.#found * 3
-    if (this.#offsets[at]! <= offset) this.#offsets[at] = offset + 1
+    const former = this.#offsets[at]! - 1
+    if (former < offset) {
+      this.#offsets[at] = offset + 1
+      this.#set(offset, true)
+      if (isKnown) this.#set(former, false)
+    }
     if (!isKnown) for (let i = 0; i < 4; i++) this.#words[this.#found * 6 + 2 + i] = digest[i]!
     return true
   }
@@ -58,6 +77,25 @@ export class OffsetMap {
   /** Returns the newest offset of a key; -1 if the map does not have the key. */
   get(key: Uint8Array): number {
     return this.#find(key) ? this.#offsets[this.#found * 3]! - 1 : -1
+  }
+
+  /**
+   * Returns whether the map has no newer offset of a key than the one of this record. The key lies in the bytes; it is
+   * hashed only if the record has no bit.
+   */
+  isNewest(offset: number, bytes: Buffer, keyFrom: number, keyEnd: number): boolean {
+    const bit = offset - this.#from
+    if (bit >= 0 && bit < this.#bits.length * 8) return (this.#bits[Math.floor(bit / 8)]! & (1 << (bit % 8))) !== 0
+    return offset >= this.get(bytes.subarray(keyFrom, keyEnd))
+  }
+
+  #set(offset: number, isNewest: boolean): void {
+    const bit = offset - this.#from
+    if (bit < 0 || bit >= this.#bits.length * 8) return
+    const at = Math.floor(bit / 8)
+    const mask = 1 << (bit % 8)
+    if (isNewest) this.#bits[at]! |= mask
+    else this.#bits[at]! &= ~mask
   }
 
   #find(key: Uint8Array): boolean {
@@ -88,14 +126,7 @@ export class OffsetMap {
 const digest = new Uint32Array(4)
 
 function readDigest(key: Uint8Array): void {
-  // As a string of single bytes, because a Buffer for each key takes twice as long.
-  const text = hash(ALGORITHM, key, 'binary')
-  for (let i = 0; i < 4; i++) {
-    const at = 4 * i
-    digest[i] =
-      text.charCodeAt(at) |
-      (text.charCodeAt(at + 1) << 8) |
-      (text.charCodeAt(at + 2) << 16) |
-      (text.charCodeAt(at + 3) << 24)
-  }
+  // As a string of units of two bytes, because a Buffer for each key takes four times as long.
+  const text = hash(ALGORITHM, key, 'utf16le')
+  for (let i = 0; i < 4; i++) digest[i] = text.charCodeAt(2 * i) | (text.charCodeAt(2 * i + 1) << 16)
 }

@@ -120,7 +120,7 @@ class Pass {
     const { state } = this.#partition
     const { start, cleaned, pass } = state
     if (!this.#isResumed && this.#mapFrom >= this.#mapEnd) return this.#result('done')
-    await this.#rooms.work.begin(this.#rooms.mapBytes)
+    await this.#rooms.work.begin(this.#rooms.mapBytes, this.#mapFrom)
     const mapTo = await this.#map()
     if (typeof mapTo !== 'number') return this.#result(mapTo)
     // The port lets a new pass begin only when the last one has reached its end.
