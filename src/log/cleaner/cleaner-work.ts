@@ -61,13 +61,14 @@ export class CleanerWork implements Work {
     let fullAt: number | null = null
     for (const bytes of batches) {
       const failure = unpacked(bytes, (batch, payload) => {
-        for (const walk = new RecordWalk(batch, payload); fullAt === null && walk.next(); ) {
+        for (const walk = new RecordWalk(batch, payload); walk.next(); ) {
           if (walk.offset < from || walk.offset >= to) continue
           const key = walk.key()
-          if (key !== null && !map.put(key, walk.offset)) fullAt = walk.offset
+          if (key !== null) map.put(key, walk.offset)
         }
       })
       if (failure !== null) return failure
+      fullAt = map.settle()
       if (fullAt !== null) break
     }
     return { kind: 'mapped', fullAt }

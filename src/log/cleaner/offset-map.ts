@@ -4,6 +4,8 @@
 // not grow: a key that does not fit is refused, and the pass maps only up to there.
 //
 //   slot of 24 bytes:  offset + 1 float64, 0: free | 16 bytes of the hash
+// Keys wait until there are some hundred of them, and then go into the map together: the map is far larger than the
+// caches of a processor, and so the processor waits for many of its slots at the same time.
 //
 // Beside the buffer there is a bit for each of the first offsets of the mapped part, which is set while the offset is
 // the newest of its key. So most records of that part need no second hash.
@@ -15,6 +17,8 @@ const SLOT_BYTES = 24
 const LOAD_FACTOR = 0.9
 /** The bits take at most this share of the map's bytes. With 64 MB there are bits for 33 million offsets. */
 const BITS_SHARE = 1 / 16
+/** The most keys that wait. */
+const MOST_WAITING = 512
 /** SHA-256, because OpenSSL computes it at least as fast as MD5, and its collisions are unknown. */
 const ALGORITHM = 'sha256'
 
@@ -29,6 +33,13 @@ export class OffsetMap {
   #size = 0
   /** The slot of the key that `#find` was called for, or the free slot where it belongs. */
   #found = 0
+  /** Without a use of what `#touch` loads, the compiler may leave the loads out. */
+  #touched = 0
+  /** The hashes of the keys that wait, and of one that does not. */
+  readonly #digests = new Uint32Array(4 * (MOST_WAITING + 1))
+  readonly #waitingOffsets = new Float64Array(MOST_WAITING)
+  #waiting = 0
+  #fullAt: number | null = null
 
   /**
    * `bytes` is the memory of the map; it has at least two slots, one of which stays free and ends a search. The mapped
@@ -56,27 +67,28 @@ export class OffsetMap {
     return this.#size
   }
 
-  /** Notes an offset of a key, unless the map has a newer one. Returns false if the key is new and does not fit. */
-  put(key: Uint8Array, offset: number): boolean {
-    const isKnown = this.#find(key)
-    if (!isKnown) {
-      if (this.#size >= this.#most) return false
-      this.#size++
+  /** Notes an offset of a key, unless the map has a newer one. It counts after settle(). */
+  put(key: Uint8Array, offset: number): void {
+    if (this.#waiting === MOST_WAITING) this.settle()
+    this.#hash(key, this.#waiting)
+    this.#waitingOffsets[this.#waiting++] = offset
+  }
+
+  /** Returns the first offset that was put and whose key is new and does not fit, or null. No later one counts. */
+  settle(): number | null {
+    this.#touch()
+    for (let i = 0; i < this.#waiting && this.#fullAt === null; i++) {
+      const offset = this.#waitingOffsets[i]!
+      if (!this.#put(i, offset)) this.#fullAt = offset
     }
-    const at = this.#found * 3
-    const former = this.#offsets[at]! - 1
-    if (former < offset) {
-      this.#offsets[at] = offset + 1
-      this.#set(offset, true)
-      if (isKnown) this.#set(former, false)
-    }
-    if (!isKnown) for (let i = 0; i < 4; i++) this.#words[this.#found * 6 + 2 + i] = digest[i]!
-    return true
+    this.#waiting = 0
+    return this.#fullAt
   }
 
   /** Returns the newest offset of a key; -1 if the map does not have the key. */
   get(key: Uint8Array): number {
-    return this.#find(key) ? this.#offsets[this.#found * 3]! - 1 : -1
+    this.#hash(key, MOST_WAITING)
+    return this.#find(MOST_WAITING) ? this.#offsets[this.#found * 3]! - 1 : -1
   }
 
   /**
@@ -89,6 +101,63 @@ export class OffsetMap {
     return offset >= this.get(bytes.subarray(keyFrom, keyEnd))
   }
 
+  /** Brings the slots of the waiting keys into the caches. None of these loads waits for another. */
+  #touch(): void {
+    for (let i = 0; i < this.#waiting; i++) this.#touched ^= this.#words[this.#firstSlot(i) * 6]!
+  }
+
+  /** Puts a waiting key. Returns false if it is new and does not fit. */
+  #put(waiting: number, offset: number): boolean {
+    const isKnown = this.#find(waiting)
+    const slot = this.#found
+    if (!isKnown) {
+      if (this.#size >= this.#most) return false
+      this.#size++
+      for (let i = 0; i < 4; i++) this.#words[slot * 6 + 2 + i] = this.#digests[4 * waiting + i]!
+    }
+    const former = this.#offsets[slot * 3]! - 1
+    if (former >= offset) return true
+    this.#offsets[slot * 3] = offset + 1
+    this.#set(offset, true)
+    if (isKnown) this.#set(former, false)
+    return true
+  }
+
+  #find(waiting: number): boolean {
+    let slot = this.#firstSlot(waiting)
+    for (;;) {
+      if (this.#offsets[slot * 3] === 0 || this.#matches(slot, waiting)) break
+      slot = slot + 1 === this.#slots ? 0 : slot + 1
+    }
+    this.#found = slot
+    return this.#offsets[slot * 3] !== 0
+  }
+
+  /** At most 2^31 bytes have fewer than 2^27 slots, so 32 bits of the hash choose the slot. */
+  #firstSlot(waiting: number): number {
+    return this.#digests[4 * waiting]! % this.#slots
+  }
+
+  #matches(slot: number, waiting: number): boolean {
+    const words = this.#words
+    const digests = this.#digests
+    const one = slot * 6 + 2
+    const other = 4 * waiting
+    return (
+      words[one] === digests[other] &&
+      words[one + 1] === digests[other + 1] &&
+      words[one + 2] === digests[other + 2] &&
+      words[one + 3] === digests[other + 3]
+    )
+  }
+
+  /** As a string of units of two bytes, because a Buffer for each key takes four times as long. */
+  #hash(key: Uint8Array, waiting: number): void {
+    const text = hash(ALGORITHM, key, 'utf16le')
+    for (let i = 0; i < 4; i++)
+      this.#digests[4 * waiting + i] = text.charCodeAt(2 * i) | (text.charCodeAt(2 * i + 1) << 16)
+  }
+
   #set(offset: number, isNewest: boolean): void {
     const bit = offset - this.#from
     if (bit < 0 || bit >= this.#bits.length * 8) return
@@ -97,36 +166,4 @@ export class OffsetMap {
     if (isNewest) this.#bits[at]! |= mask
     else this.#bits[at]! &= ~mask
   }
-
-  #find(key: Uint8Array): boolean {
-    readDigest(key)
-    // At most 2^31 bytes have fewer than 2^27 slots, so 32 bits of the hash choose the slot.
-    let slot = digest[0]! % this.#slots
-    for (;;) {
-      if (this.#offsets[slot * 3] === 0 || this.#matches(slot)) break
-      slot = slot + 1 === this.#slots ? 0 : slot + 1
-    }
-    this.#found = slot
-    return this.#offsets[slot * 3] !== 0
-  }
-
-  #matches(slot: number): boolean {
-    const at = slot * 6 + 2
-    const words = this.#words
-    return (
-      words[at] === digest[0] &&
-      words[at + 1] === digest[1] &&
-      words[at + 2] === digest[2] &&
-      words[at + 3] === digest[3]
-    )
-  }
-}
-
-/** The first 128 bits of the hash of one key, between two steps of this file. */
-const digest = new Uint32Array(4)
-
-function readDigest(key: Uint8Array): void {
-  // As a string of units of two bytes, because a Buffer for each key takes four times as long.
-  const text = hash(ALGORITHM, key, 'utf16le')
-  for (let i = 0; i < 4; i++) digest[i] = text.charCodeAt(2 * i) | (text.charCodeAt(2 * i + 1) << 16)
 }
