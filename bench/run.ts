@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
+import { cleaner } from './cleaner.ts'
 import { compression } from './compression.ts'
 import { consoleHeap } from './console/heap.ts'
 import { consoleLoad } from './console/load.ts'
@@ -35,6 +36,7 @@ const QUESTIONS: readonly Question[] = [
   fetch,
   beside,
   retention,
+  cleaner,
   redisAppend,
   redisBroker,
   redisFetch,
