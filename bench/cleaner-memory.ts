@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { BrokerProcess } from '../testing/process.ts'
 import { noRedis, startRedis } from '../testing/redis.ts'
 import { type Finding, type Harness, type Question, residentOf } from './harness.ts'
-import { allowCleaning, COMPACTED, fill, type Keyed, keyedBatches, ON_REQUEST, runRound, sizesOf } from './keyed.ts'
+import { allowCleaning, bytesOf, COMPACTED, fill, type Keyed, keyedBatches, ON_REQUEST, runRound } from './keyed.ts'
 import { startBrokers } from './redis-brokers.ts'
 import { sleepAwake } from './startup.ts'
 
@@ -18,8 +18,11 @@ const KEYS = Math.round(1_000_000 * SHARE)
 const TURNS = 20
 /** A round after each so many turns, so that the Redis does not need memory for all twenty. */
 const TURNS_PER_ROUND = 5
-/** `file-bytes` of the journal by default. */
-const FILE_BYTES = 64 * 2 ** 20
+/** Small files, so that the room of two of them does not hide the rest. */
+const FILE_BYTES = 16 * 2 ** 20
+const SMALL_FILES = { 'svc.storage.local.embedded.journal-file-bytes': String(FILE_BYTES) }
+/** The most bytes in the journal's folder, without two files, for each byte of the newest records. */
+const ROOM = 2.5
 const DATA: Pick<Keyed, 'order' | 'valueBytes' | 'recordsPerBatch' | 'codec'> = {
   order: 'turns',
   valueBytes: 20,
@@ -78,20 +81,19 @@ async function writeTurns(harness: Harness, broker: BrokerProcess): Promise<numb
 }
 
 async function measureFolder(harness: Harness): Promise<Finding[]> {
-  const broker = await harness.broker(ON_REQUEST)
+  const broker = await harness.broker({ ...ON_REQUEST, ...SMALL_FILES })
   const newest = await writeTurns(harness, broker)
-  const { bytes } = await sizesOf(broker.url, TOPIC)
-  // The journal frees files some time after the cleaning.
+  const bytes = await bytesOf(broker.port, TOPIC)
+  // The journal frees files with its next checkpoints.
   let onDisk = await bytesIn(broker.folder)
-  for (let i = 0, last = Number.POSITIVE_INFINITY; i < 30 && onDisk < last; i++) {
-    last = onDisk
-    await sleepAwake(2_000)
+  for (let i = 0; i < 60 && onDisk - 2 * FILE_BYTES > ROOM * newest; i++) {
+    await sleepAwake(1_000)
     onDisk = await bytesIn(broker.folder)
   }
   await broker.kill('SIGKILL')
   return [
     room('the embedded store, live bytes', bytes, newest, 1.2),
-    room("the journal's folder without two files", Math.max(0, onDisk - 2 * FILE_BYTES), newest, 2.5),
+    room("the journal's folder without two files", Math.max(0, onDisk - 2 * FILE_BYTES), newest, ROOM),
   ]
 }
 
@@ -100,7 +102,7 @@ async function measureRedis(harness: Harness): Promise<Finding[]> {
   const [broker] = (await startBrokers(harness, redis, 1, ON_REQUEST)) as [BrokerProcess]
   const empty = Number(await redis.info('used_memory'))
   const newest = await writeTurns(harness, broker)
-  const { bytes } = await sizesOf(broker.url, TOPIC)
+  const bytes = await bytesOf(broker.port, TOPIC)
   const used = Number(await redis.info('used_memory')) - empty
   await broker.kill('SIGKILL')
   return [room('Redis, live bytes', bytes, newest, 1.2), room('memory of Redis', used, newest, 1.5)]

@@ -14,6 +14,8 @@ const PARTITIONS = 16
 const RECORD_BYTES = 65_536
 /** Retention keeps a part of this size, so that it drops in each round of the worker. */
 const KEPT = { 'retention.bytes': String(4 * 2 ** 20) }
+/** All partitions have more than that before the measurement begins. */
+const FILLED_BYTES = PARTITIONS * 6 * 2 ** 20
 const SETTINGS = { 'svc.storage.worker.tick-interval': '1s', 'svc.admin.security-enabled': 'false' }
 /** The keyed records: batches of 100 records of about 120 bytes, this many batches in a second. */
 const KEYED_BATCHES_PER_SECOND = 200
@@ -100,6 +102,7 @@ async function pace(
   rate: number,
 ): Promise<{ paced: Paced; work: Work }> {
   await harness.topic(broker.port, name, PARTITIONS, isBeside ? KEPT : {})
+  await harness.load('produce', broker, { topic: name, partitions: PARTITIONS, bytes: FILLED_BYTES })
   const keyed = `${name}-keyed`
   await harness.topic(
     broker.port,
@@ -119,7 +122,7 @@ async function pace(
   })
   isOver = true
   const keyedBytes = await feeding
-  // The bytes of the warm-up arrived too.
+  // Those of the warm-up of a second arrived too.
   const arrived = (paced.records * RECORD_BYTES * (harness.seconds + 1)) / harness.seconds
   const after = await workOf(broker)
   await removeTopic(broker, name)

@@ -4,6 +4,7 @@
 import type { Round, StartedRound, WorkerState } from '../src/api/storage.ts'
 import { seededRandom } from '../src/base/random.ts'
 import type { Codec } from '../src/protocol/compression.ts'
+import { describeLogDirs } from '../src/protocol/messages/describe-log-dirs.ts'
 import { incrementalAlterConfigs } from '../src/protocol/messages/incremental-alter-configs.ts'
 import { produce } from '../src/protocol/messages/produce.ts'
 import { encodeBatch } from '../src/protocol/records.ts'
@@ -108,28 +109,10 @@ export async function runRound(url: string): Promise<Round> {
   return round
 }
 
-export interface Sizes {
-  /** The stored bytes of all sealed segments, and of the whole partition. */
-  readonly sealedBytes: number
-  readonly bytes: number
-}
-
-/** Resolves with the sizes of partition 0. */
-export async function sizesOf(url: string, topic: string): Promise<Sizes> {
-  const ask = askHttp(url)
-  let [sealedBytes, bytes] = [0, 0]
-  for (let offset = 0, total = 1; offset < total; offset += 100) {
-    const page = await ask<SegmentPage>(`/api/v1/topics/${topic}/partitions/0/segments?offset=${offset}`)
-    for (const segment of page.segments) {
-      bytes += segment.bytes ?? 0
-      if (!segment.isActive) sealedBytes += segment.bytes ?? 0
-    }
-    total = page.total
-  }
-  return { sealedBytes, bytes }
-}
-
-interface SegmentPage {
-  readonly segments: readonly { readonly isActive: boolean; readonly bytes: number | null }[]
-  readonly total: number
+/** Resolves with the stored bytes of partition 0. */
+export async function bytesOf(port: number, topic: string): Promise<number> {
+  const wire = await connect({ port })
+  const { results } = await wire.send(describeLogDirs, 4, { topics: [{ topic, partitions: [0] }] })
+  await wire.close()
+  return Number(results[0]!.topics[0]!.partitions[0]!.partitionSize)
 }
