@@ -1,5 +1,5 @@
 // Measures the memory that a broker takes to clean ten million keys with the default map, and the room that a log
-// takes whose keys were written twenty times: its live bytes, the memory of Redis and the journal's folder.
+// takes whose keys were written twenty times: its live bytes, the memory of Redis and its journal.
 
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -21,7 +21,7 @@ const TURNS_PER_ROUND = 5
 /** Small files, so that the room of two of them does not hide the rest. */
 const FILE_BYTES = 16 * 2 ** 20
 const SMALL_FILES = { 'svc.storage.local.embedded.journal-file-bytes': String(FILE_BYTES) }
-/** The most bytes in the journal's folder, without two files, for each byte of the newest records. */
+/** The most bytes of the journal, without two files, for each byte of the newest records. */
 const ROOM = 2.5
 const DATA: Pick<Keyed, 'order' | 'valueBytes' | 'recordsPerBatch' | 'codec'> = {
   order: 'turns',
@@ -85,15 +85,15 @@ async function measureFolder(harness: Harness): Promise<Finding[]> {
   const newest = await writeTurns(harness, broker)
   const bytes = await bytesOf(broker.port, TOPIC)
   // The journal frees files with its next checkpoints.
-  let onDisk = await bytesIn(broker.folder)
+  let onDisk = await journalBytes(broker.folder)
   for (let i = 0; i < 60 && onDisk - 2 * FILE_BYTES > ROOM * newest; i++) {
     await sleepAwake(1_000)
-    onDisk = await bytesIn(broker.folder)
+    onDisk = await journalBytes(broker.folder)
   }
   await broker.kill('SIGKILL')
   return [
     room('the embedded store, live bytes', bytes, newest, 1.2),
-    room("the journal's folder without two files", Math.max(0, onDisk - 2 * FILE_BYTES), newest, ROOM),
+    room('the journal without two files', Math.max(0, onDisk - 2 * FILE_BYTES), newest, ROOM),
   ]
 }
 
@@ -113,12 +113,14 @@ function room(what: string, bytes: number, newest: number, ceiling: number): Fin
   return { what, value: bytes / 1e6, unit: 'MB', ratio: bytes / newest, ratioOf, ceiling }
 }
 
-async function bytesIn(folder: string): Promise<number> {
+/** Resolves with the bytes of the journal's files, with those that wait to be used again. */
+async function journalBytes(folder: string): Promise<number> {
   let bytes = 0
-  for (const name of await readdir(folder, { recursive: true })) {
-    // Files come and go meanwhile. Sparse files count as what they take.
+  for (const name of await readdir(folder)) {
+    if (!/^(journal|spare)-/.test(name)) continue
+    // Files come and go meanwhile. A file counts as what it takes on the disk.
     const found = await stat(join(folder, name)).catch(() => null)
-    if (found?.isFile()) bytes += found.blocks * 512
+    bytes += (found?.blocks ?? 0) * 512
   }
   return bytes
 }
