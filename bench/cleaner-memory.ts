@@ -1,5 +1,5 @@
 // Measures the memory that a broker takes to clean ten million keys with the default map, and the room that a log
-// takes whose keys were written twenty times: its live bytes, the memory of Redis and its journal.
+// takes whose keys were written twenty times: its live bytes, its part of the journal, and the memory of Redis.
 
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -140,7 +140,8 @@ async function timeCleaner(harness: Harness, broker: BrokerProcess, batches: rea
 
 function startKafka(harness: Harness): Promise<ApacheKafka> {
   return startApacheKafka(harness, {
-    properties: { 'log.cleaner.backoff.ms': '200' },
+    // On a busy machine its controller must not consider the broker dead.
+    properties: { 'log.cleaner.backoff.ms': '200', 'broker.session.timeout.ms': '600000' },
     jvmFlags: ['-Dorg.slf4j.simpleLogger.log.org.apache.kafka.storage.internals.log=info'],
   })
 }

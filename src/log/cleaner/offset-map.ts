@@ -38,7 +38,7 @@ export class OffsetMap {
   #size = 0
   /** The slot of the key that `#find` was called for, or the free slot where it belongs. */
   #found = 0
-  /** Without a use of what `#touch` loads, the compiler may leave the loads out. */
+  // biome-ignore lint/correctness/noUnusedPrivateClassMembers: without a use, the compiler may leave the loads out
   #touched = 0
   /** The hashes of the keys that wait, and of one that does not. */
   readonly #digests = new Uint32Array(4 * (MOST_WAITING + 1))
