@@ -6,6 +6,9 @@ import { parseArgs } from 'node:util'
 import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
+import { cleaner } from './cleaner.ts'
+import { cleanerMemory } from './cleaner-memory.ts'
+import { cleaningBeside } from './cleaning-beside.ts'
 import { compression } from './compression.ts'
 import { consoleHeap } from './console/heap.ts'
 import { consoleLoad } from './console/load.ts'
@@ -29,12 +32,17 @@ import { slowReaders } from './slow-readers.ts'
 import { startup } from './startup.ts'
 import { tls } from './tls.ts'
 import { waiting } from './waiting.ts'
+import { workerScale } from './worker-scale.ts'
 
 const QUESTIONS: readonly Question[] = [
   produce,
   fetch,
   beside,
   retention,
+  cleaner,
+  cleaningBeside,
+  cleanerMemory,
+  workerScale,
   redisAppend,
   redisBroker,
   redisFetch,

@@ -342,6 +342,9 @@ export class RecordWalk {
   from = 0
   /** Where the key of the current record begins, with its length. */
   keyAt = 0
+  /** Where the bytes of the key begin and end in the payload, after hasKey() has returned true. */
+  keyFrom = 0
+  keyEnd = 0
   readonly #payload: Buffer
   readonly #baseOffset: number
   readonly #baseTimestamp: number
@@ -408,9 +411,17 @@ export class RecordWalk {
     return this.#slice('key')
   }
 
-  /** Returns whether the current record has a value. Call it after key(). */
+  /** Returns whether the current record has a key. Call it instead of key(), where the bytes may not be needed. */
+  hasKey(): boolean {
+    const length = this.#length('key')
+    this.keyEnd = this.#at
+    this.keyFrom = this.#at - length
+    return length >= 0
+  }
+
+  /** Returns whether the current record has a value. Call it after key() or hasKey(). */
   hasValue(): boolean {
-    return this.#slice('value') !== null
+    return this.#length('value') >= 0
   }
 
   /** Decodes the current record. Call it at most once for each. */
@@ -447,6 +458,14 @@ export class RecordWalk {
   #varint(what: string, maxBytes = 5): number {
     const payload = this.#payload
     const end = this.#end
+    if (this.#at < end) {
+      // Most numbers have one byte.
+      const byte = payload[this.#at]!
+      if (byte < 0x80) {
+        this.#at++
+        return byte & 1 ? -(byte >> 1) - 1 : byte >> 1
+      }
+    }
     let magnitude = 0
     let negative = false
     for (let i = 0; i < maxBytes; i++) {
@@ -461,12 +480,17 @@ export class RecordWalk {
     throw new InvalidRecords(`${what}: more than ${maxBytes} bytes`)
   }
 
+  /** Reads a length and goes behind the bytes that have it. Returns -1 for null. */
+  #length(what: string): number {
+    const length = this.#varint(what)
+    if (length < -1 || length > this.#end - this.#at) throw new InvalidRecords(`${what}: ${length} bytes do not fit`)
+    if (length > 0) this.#at += length
+    return length
+  }
+
   #slice(what: string): Buffer | null {
-    const length = this.#varint(`${what} length`)
-    if (length === -1) return null
-    if (length < 0 || length > this.#end - this.#at) throw new InvalidRecords(`${what}: ${length} bytes do not fit`)
-    this.#at += length
-    return this.#payload.subarray(this.#at - length, this.#at)
+    const length = this.#length(what)
+    return length === -1 ? null : this.#payload.subarray(this.#at - length, this.#at)
   }
 }
 

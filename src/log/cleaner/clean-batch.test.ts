@@ -10,7 +10,7 @@ import {
   viewBatch,
 } from '../../protocol/records.ts'
 import { unpackSync } from '../../protocol/unpacking.ts'
-import { type Cleaned, cleanBatch, type Terms } from './clean-batch.ts'
+import { type Cleaned, cleanBatch, type Newest, type Terms } from './clean-batch.ts'
 
 const NOW = 1_700_000_000_000
 const RETENTION = 86_400_000
@@ -21,7 +21,9 @@ const TERMS: Terms = { mapTo: 1e6, nowMs: NOW, deleteRetentionMs: RETENTION, new
 function clean(bytes: Uint8Array, newest: Record<string, number> = {}, terms: Partial<Terms> = {}): Cleaned {
   const batch = viewBatch(bytes)
   const payload = unpackSync(batch.compression, payloadOf(batch), 1e6)
-  const map = { get: (key: Uint8Array) => newest[Buffer.from(key).toString()] ?? -1 }
+  const map: Newest = {
+    isNewest: (offset, bytes, from, end) => offset >= (newest[bytes.toString('utf8', from, end)] ?? -1),
+  }
   return cleanBatch(batch, payload, map, { ...TERMS, ...terms })
 }
 

@@ -10,8 +10,11 @@ import { type BatchView, putZigzag, RecordWalk, type Rest, rebuildBatch } from '
 
 /** The mapped part of the log. */
 export interface Newest {
-  /** Returns the newest offset of a key in the mapped part; -1 if the part does not have the key. */
-  get(key: Uint8Array): number
+  /**
+   * Returns whether the mapped part has no newer offset of a key than this one, the offset of a record with the key.
+   * The key lies in `bytes`.
+   */
+  isNewest(offset: number, bytes: Buffer, keyFrom: number, keyEnd: number): boolean
 }
 
 export interface Terms {
@@ -56,12 +59,12 @@ export function cleanBatch(batch: BatchView, payload: Buffer, newest: Newest, te
   const walk = new RecordWalk(batch, payload)
   while (walk.next()) {
     if (walk.offset < terms.mapTo) {
-      const key = walk.key()
-      const isNewest = key !== null && walk.offset >= newest.get(key)
+      const hasKey = walk.hasKey()
+      const isNewest = hasKey && newest.isNewest(walk.offset, payload, walk.keyFrom, walk.keyEnd)
       const isTombstone = isNewest && !walk.hasValue()
       if (!isNewest || (isTombstone && isPastHorizon)) {
         cleaned.dropped++
-        if (key === null) cleaned.keyless++
+        if (!hasKey) cleaned.keyless++
         continue
       }
       hasTombstone ||= isTombstone

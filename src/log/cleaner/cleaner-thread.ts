@@ -25,9 +25,9 @@ export class CleanerThread implements Work {
     return this.#worker !== null
   }
 
-  begin(mapBytes: number): Promise<void> {
+  begin(mapBytes: number, from: number): Promise<void> {
     this.#timer?.cancel()
-    return this.#ask(['begin', mapBytes], [])
+    return this.#ask(['begin', mapBytes, from], [])
   }
 
   map(batches: readonly Uint8Array[], from: number, to: number): Promise<Mapped | Unreadable> {

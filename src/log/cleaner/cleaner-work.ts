@@ -39,8 +39,8 @@ export interface CleanedPiece {
 
 /** The calls of one pass, in order. The bytes of the batches belong to the work from then on. */
 export interface Work {
-  /** Begins a pass with an empty map of this many bytes. */
-  begin(mapBytes: number): void | Promise<void>
+  /** Begins a pass with an empty map of this many bytes. The part of the log to map begins at `from`. */
+  begin(mapBytes: number, from: number): void | Promise<void>
   /** Maps the records with offsets in [from, to). */
   map(batches: readonly Uint8Array[], from: number, to: number): Mapped | Unreadable | Promise<Mapped | Unreadable>
   clean(batches: readonly Uint8Array[], terms: Terms): CleanedPiece | Unreadable | Promise<CleanedPiece | Unreadable>
@@ -51,9 +51,9 @@ export interface Work {
 export class CleanerWork implements Work {
   #map: OffsetMap | null = null
 
-  begin(mapBytes: number): void {
+  begin(mapBytes: number, from: number): void {
     this.end()
-    this.#map = new OffsetMap(mapBytes)
+    this.#map = new OffsetMap(mapBytes, from)
   }
 
   map(batches: readonly Uint8Array[], from: number, to: number): Mapped | Unreadable {
@@ -61,13 +61,14 @@ export class CleanerWork implements Work {
     let fullAt: number | null = null
     for (const bytes of batches) {
       const failure = unpacked(bytes, (batch, payload) => {
-        for (const walk = new RecordWalk(batch, payload); fullAt === null && walk.next(); ) {
+        for (const walk = new RecordWalk(batch, payload); walk.next(); ) {
           if (walk.offset < from || walk.offset >= to) continue
           const key = walk.key()
-          if (key !== null && !map.put(key, walk.offset)) fullAt = walk.offset
+          if (key !== null) map.put(key, walk.offset)
         }
       })
       if (failure !== null) return failure
+      fullAt = map.settle()
       if (fullAt !== null) break
     }
     return { kind: 'mapped', fullAt }

@@ -15,12 +15,19 @@ parentPort!.on('message', (call: Call) => {
   const result = run(call)
   const isPiece = result?.kind === 'cleaned'
   parentPort!.postMessage(result, isPiece ? memoryOf(result) : [])
+  // Without this, the memory of the batches would stay until the next garbage collection.
+  if (call[0] === 'map' || call[0] === 'clean') for (const { buffer } of call[1].slice(0, 1)) release(buffer)
 })
+
+/** Frees the memory at once. All batches of a call share it. */
+function release(memory: ArrayBufferLike): void {
+  if (memory instanceof ArrayBuffer) memory.transfer(0)
+}
 
 function run(call: Call): CleanedPiece | Mapped | Unreadable | undefined {
   switch (call[0]) {
     case 'begin':
-      work.begin(call[1])
+      work.begin(call[1], call[2])
       return undefined
     case 'map':
       return work.map(call[1], call[2], call[3])

@@ -227,7 +227,7 @@ test('a broker without compacted topics has no thread, and the thread ends when 
   }
   const thread = new CleanerThread(clock)
   assert.equal(thread.isRunning, false)
-  await thread.begin(1_000)
+  await thread.begin(1_000, 0)
   assert.equal(thread.isRunning, true)
   const batch = encodeBatch([
     { key: 'a', value: '1' },
@@ -245,7 +245,7 @@ test('a broker without compacted topics has no thread, and the thread ends when 
   timers.at(-1)!()
   assert.equal(thread.isRunning, false)
   // A call in progress fails when the thread ends.
-  await thread.begin(1_000)
+  await thread.begin(1_000, 0)
   const many = encodeBatch(Array.from({ length: 100_000 }, (_, i) => ({ key: `key-${i}`, value: '1' })))
   const pending = thread.map(new Array(20).fill(many), 0, 1e6)
   await Promise.all([assert.rejects(pending, /ended with status/), thread.stop()])

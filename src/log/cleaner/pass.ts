@@ -11,6 +11,7 @@
 // dirty ratio limits this cost: with the ratio of 0.5 a pass copies at most as many clean bytes as there are dirty
 // ones. This file decides nothing about single batches, and not when a partition is cleaned.
 
+import { ahead } from '../../base/ahead.ts'
 import { BATCH_HEADER_BYTES, viewBatch } from '../../protocol/records.ts'
 import type { Batch, Store } from '../../store/store.ts'
 import { type Compression, NotDecoded } from '../compression.ts'
@@ -49,6 +50,8 @@ export interface PassResult extends PassCounts {
 
 /** The most stored bytes of one piece, unless it is a single batch: an append waits for a piece. */
 const PIECE_BYTES = 1024 * 1024
+/** No further batch of a piece is opened when the opened ones have this many bytes as clients see them. */
+const OPENED_BYTES = 4 * PIECE_BYTES
 
 /**
  * Finishes the interrupted pass of a partition, or makes a new one that cleans up to `upTo`: the beginning of a batch
@@ -73,6 +76,19 @@ interface Opened {
   readonly stored: Batch
   readonly plain: Buffer
 }
+
+/** Batches that were read together. `logStart` is the log start when they were cleaned. */
+interface CleanedRead {
+  readonly kind: 'cleaned'
+  readonly read: readonly Opened[]
+  readonly batches: readonly Cleaned[]
+  readonly logStart: number
+}
+
+/** The reason why a pass ends early. */
+type Stop = { readonly kind: 'ended' } | Unreadable
+
+const ENDED: Stop = Object.freeze({ kind: 'ended' })
 
 /** The batches of a piece before and after the cleaning. */
 interface Draft {
@@ -120,14 +136,14 @@ class Pass {
     const { state } = this.#partition
     const { start, cleaned, pass } = state
     if (!this.#isResumed && this.#mapFrom >= this.#mapEnd) return this.#result('done')
-    await this.#rooms.work.begin(this.#rooms.mapBytes)
+    await this.#rooms.work.begin(this.#rooms.mapBytes, this.#mapFrom)
     const mapTo = await this.#map()
     if (typeof mapTo !== 'number') return this.#result(mapTo)
     // The port lets a new pass begin only when the last one has reached its end.
     const end = Math.max(mapTo, pass.until, this.#isResumed ? cleaned.passTo : pass.to)
     let from = this.#isResumed ? Math.max(start, pass.to) : start
     while (from < end) {
-      const next = await this.#rewriteOnce(from, mapTo, end)
+      const next = await this.#rewrite(from, mapTo, end)
       if (typeof next !== 'number') return this.#result(next)
       from = next
     }
@@ -136,51 +152,62 @@ class Pass {
 
   /** Maps the dirty part. Resolves with the offset up to which the keys fit, or with the reason why the pass ends. */
   async #map(): Promise<number | 'ended' | 'uncleanable'> {
-    for (let offset = this.#mapFrom; offset < this.#mapEnd; ) {
-      const read = await this.#read(offset, this.#mapEnd)
-      if (read === 'ended' || read === 'uncleanable') return read
-      if (read.length === 0) break
+    for await (const read of ahead(this.#reads(this.#mapFrom, this.#mapEnd))) {
+      if ('kind' in read) return this.#stopped(read)
       const plain = read.map(batch => batch.plain)
       const mapped = await this.#rooms.work.map(plain, this.#mapFrom, this.#mapEnd)
-      if (mapped.kind === 'unreadable') return this.#giveUp(mapped)
+      if (mapped.kind === 'unreadable') return this.#stopped(mapped)
       if (mapped.fullAt !== null) return mapped.fullAt
-      offset = read.at(-1)!.stored.nextOffset
     }
     return this.#mapEnd
   }
 
-  /** Reads, cleans and rewrites about PIECE_BYTES. Resolves with the offset at which the next piece begins. */
-  async #rewriteOnce(from: number, mapTo: number, end: number): Promise<number | 'ended' | 'uncleanable'> {
+  /**
+   * Rewrites the log from an offset on. While the store rewrites a piece, the next one is cleaned, and the one after it
+   * is read. Resolves with the end. If a trim moves the log start, resolves with the offset from which to go on.
+   */
+  async #rewrite(from: number, mapTo: number, end: number): Promise<number | 'ended' | 'uncleanable'> {
     const { state } = this.#partition
-    const read = await this.#read(from, end)
-    if (read === 'ended' || read === 'uncleanable') return read
-    const { start: logStart, highWatermark, emptyFrom, topic } = state
-    // A trim has passed the place meanwhile.
-    if (logStart > from) return logStart
-    const { deleteRetentionMs } = topic.resolved
-    const terms = { mapTo, nowMs: this.#nowMs, deleteRetentionMs, newestFrom: Math.min(emptyFrom, highWatermark) }
-    const plain = read.map(batch => batch.plain)
-    const cleaned = await this.#rooms.work.clean(plain, terms)
-    if (cleaned.kind === 'unreadable') return this.#giveUp(cleaned)
-    // Between the last batch and the end there may be a gap.
-    const drafts = read.length === 0 ? [{ ...emptyDraft(), to: end }] : await this.#draft(read, cleaned.batches)
     let at = from
-    for (const draft of drafts) {
-      const { to, bytes, plainBytes, records, minTimestamp, maxTimestamp, batches, bytesBefore } = draft
-      const place =
-        to >= end
-          ? { cleanedTo: mapTo, passFrom: mapTo, passTo: -1 }
-          : { cleanedTo: state.cleaned.cleanedTo, passFrom: this.#mapFrom, passTo: mapTo }
-      const remains = { bytes, plainBytes, batches: batches.length, records, minTimestamp, maxTimestamp }
-      const piece = { epoch: this.#epoch, logStart, from: at, to, batches, bytesBefore, remains, place }
-      const outcome = await this.#partition.rewrite(piece)
-      if (outcome === 'moved') return Math.max(at, state.start)
-      if (outcome === 'ended') return outcome
-      if (outcome === 'damaged') return this.#giveUp({ offset: at, why: 'the store has found damage there' })
-      this.#count(draft)
-      at = to
+    for await (const cleaned of ahead(this.#cleaned(from, mapTo, end))) {
+      if (cleaned.kind !== 'cleaned') return this.#stopped(cleaned)
+      const { read, logStart } = cleaned
+      // A trim has passed the place meanwhile.
+      if (logStart > at) return logStart
+      // Between the last batch and the end there may be a gap.
+      const drafts = read.length === 0 ? [{ ...emptyDraft(), to: end }] : await this.#draft(read, cleaned.batches)
+      for (const draft of drafts) {
+        const { to, bytes, plainBytes, records, minTimestamp, maxTimestamp, batches, bytesBefore } = draft
+        const place =
+          to >= end
+            ? { cleanedTo: mapTo, passFrom: mapTo, passTo: -1 }
+            : { cleanedTo: state.cleaned.cleanedTo, passFrom: this.#mapFrom, passTo: mapTo }
+        const remains = { bytes, plainBytes, batches: batches.length, records, minTimestamp, maxTimestamp }
+        const piece = { epoch: this.#epoch, logStart, from: at, to, batches, bytesBefore, remains, place }
+        const outcome = await this.#partition.rewrite(piece)
+        if (outcome === 'moved') return Math.max(at, state.start)
+        if (outcome === 'ended') return outcome
+        if (outcome === 'damaged') return this.#giveUp({ offset: at, why: 'the store has found damage there' })
+        this.#count(draft)
+        at = to
+      }
     }
     return at
+  }
+
+  /** Yields the batches from an offset on, cleaned, as they were read together. The last item may be a Stop. */
+  async *#cleaned(from: number, mapTo: number, end: number): AsyncGenerator<CleanedRead | Stop, void> {
+    for await (const read of ahead(this.#reads(from, end))) {
+      if ('kind' in read) return yield read
+      const { start: logStart, highWatermark, emptyFrom, topic } = this.#partition.state
+      const { deleteRetentionMs } = topic.resolved
+      const newestFrom = Math.min(emptyFrom, highWatermark)
+      const terms = { mapTo, nowMs: this.#nowMs, deleteRetentionMs, newestFrom }
+      const plain = read.map(batch => batch.plain)
+      const cleaned = await this.#rooms.work.clean(plain, terms)
+      if (cleaned.kind === 'unreadable') return yield cleaned
+      yield { ...cleaned, read, logStart }
+    }
   }
 
   /** Divides cleaned batches into pieces that are not too large. Cleaning may make a batch a little larger. */
@@ -225,35 +252,44 @@ class Pass {
     return { batch: { ...stored, recordCount: kept, maxTimestamp, bytes: sealed }, plainBytes: bytes.length }
   }
 
-  /** Reads the batches from an offset on that begin below `until`. Resolves with the reason if the pass ends. */
-  async #read(from: number, until: number): Promise<Opened[] | 'ended' | 'uncleanable'> {
+  /** Yields the batches from an offset on that begin below `until`, some at a time. The last item may be a Stop. */
+  async *#reads(from: number, until: number): AsyncGenerator<readonly Opened[] | Stop, void> {
+    for (let offset = from; offset < until; ) {
+      const read = await this.#read(offset, until)
+      yield read
+      if ('kind' in read || read.length === 0) return
+      offset = read.at(-1)!.stored.nextOffset
+    }
+  }
+
+  /** Reads about PIECE_BYTES. Resolves with no batches if there are none in this part of the log. */
+  async #read(from: number, until: number): Promise<readonly Opened[] | Stop> {
     const { state } = this.#partition
     for (;;) {
-      if (this.#isOver()) return 'ended'
+      if (this.#isOver()) return ENDED
       const offset = Math.max(from, state.start)
       if (offset >= until) return []
       const read = await this.#rooms.store.read(state.stream, offset, { maxBytes: PIECE_BYTES, until })
-      if (this.#isOver() || read.kind === 'gone') return 'ended'
-      if (read.kind === 'damaged') return this.#giveUp({ offset, why: read.message })
+      if (this.#isOver() || read.kind === 'gone') return ENDED
+      if (read.kind === 'damaged') return { kind: 'unreadable', offset, why: read.message }
       if (read.kind === 'read') return await this.#opened(read.batches)
       // A trim of this broker is about to raise the start. One of another broker has ended the lead of this one.
-      if (read.start > state.start) return 'ended'
+      if (read.start > state.start) return ENDED
     }
   }
 
   /** Opens batches that the store keeps compressed. The bytes of the read are never released, as batches may stay. */
-  async #opened(batches: readonly Batch[]): Promise<Opened[] | 'uncleanable'> {
+  async #opened(batches: readonly Batch[]): Promise<readonly Opened[] | Stop> {
     const opened: Opened[] = []
+    let openedBytes = 0
     for (const stored of batches) {
+      if (openedBytes >= OPENED_BYTES) break
       const { bytes } = viewBatch(stored.bytes)
       const isEncoded = bytes.length >= BATCH_HEADER_BYTES && encodingOf(bytes) !== null
-      if (!isEncoded) {
-        opened.push({ stored, plain: bytes })
-        continue
-      }
-      const plain = await this.#decoded(bytes)
-      if (typeof plain === 'string') return this.#giveUp({ offset: stored.baseOffset, why: plain })
+      const plain = isEncoded ? await this.#decoded(bytes) : bytes
+      if (typeof plain === 'string') return { kind: 'unreadable', offset: stored.baseOffset, why: plain }
       opened.push({ stored, plain })
+      openedBytes += plain.length
     }
     return opened
   }
@@ -274,6 +310,10 @@ class Pass {
     const { refusal, damage, epoch, topic } = this.#partition.state
     const isCompacted = topic.resolved.cleanupPolicy.includes('compact')
     return this.#rooms.isStopped() || refusal !== null || damage !== null || epoch !== this.#epoch || !isCompacted
+  }
+
+  #stopped(stop: Stop): 'ended' | 'uncleanable' {
+    return stop.kind === 'ended' ? 'ended' : this.#giveUp(stop)
   }
 
   #giveUp({ offset, why }: Pick<Unreadable, 'offset' | 'why'>): 'uncleanable' {
