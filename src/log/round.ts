@@ -9,7 +9,7 @@ import { droppableBefore } from './droppable.ts'
 import type { Leadership } from './leadership.ts'
 import type { Partition } from './partition.ts'
 import type { SegmentDocuments } from './segment-documents.ts'
-import { type SealedSegments, segmentEnds, segmentOf } from './segments.ts'
+import { segmentEnds, segmentOf, withCleaned } from './segments.ts'
 
 /** The work of a round. All are counts that can be summed over brokers. */
 export interface RoundReport {
@@ -135,7 +135,11 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
       if (outcome === 'waits' || outcome === 'uncleanable') done.failures++
       if (outcome === 'done') done.cleaned++
       const { cleanedTo } = partition.state.cleaned
-      await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, now()))
+      await rooms.documents.change(partition.state, sealed => {
+        const { segmentBytes } = partition.state.topic.resolved
+        const segments = withCleaned(logOf(partition), sealed.segments, { cleanedTo, segmentBytes, nowMs: now() })
+        return segments && { ...sealed, segments }
+      })
     })
   }
   return done
@@ -188,22 +192,4 @@ async function roll(documents: SegmentDocuments, partition: Partition, nowMs: nu
   // Another leader has sealed more than this log has: its tail was lost. Opened again, it ends above those offsets.
   if (state.sealed.end > state.end) partition.reopen()
   return isChanged ? rolled : 0
-}
-
-/** Returns the segments after the cleaner has come to `cleanedTo`; null if it has cleaned no whole segment. */
-function withCleaned(
-  partition: Partition,
-  sealed: SealedSegments,
-  cleanedTo: number,
-  nowMs: number,
-): SealedSegments | null {
-  const log = logOf(partition)
-  const count = sealed.segments.filter(({ next }) => next <= cleanedTo).length
-  if (count === 0) return null
-  const segments = sealed.segments.map((segment, i) => {
-    if (i >= count) return segment
-    const { base, next, sealedAtMs } = segment
-    return { ...segmentOf(log, base, next, sealedAtMs), epochs: segment.epochs, cleanedAtMs: nowMs }
-  })
-  return { ...sealed, segments, epoch: partition.state.epoch }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../testing/property.ts'
-import { type RollConfigs, segmentEnds, segmentOf } from './segments.ts'
+import { type RollConfigs, type Segment, segmentEnds, segmentOf, withCleaned } from './segments.ts'
 import { type Chunk, TimeIndex } from './time-index.ts'
 
 const HOUR = 60 * 60_000
@@ -129,5 +129,43 @@ test('in every history, segments are runs of chunks without gaps that end below 
         assert.deepEqual(again, [], 'what is left stays active')
       },
     ),
+  )
+})
+
+test('cleaned segments are joined up to segment.bytes, and later ones stay as they are', () => {
+  const log = logOf(chunksOf(...[300, 300, 300, 900, 50, 700].map(bytes => ({ bytes }))))
+  const segments = [0, 1, 2, 3, 4, 5].map(base => segmentOf(log, base, base + 1, 100 + base))
+  const shown = (cleanedTo: number) =>
+    withCleaned(log, segments, { cleanedTo, segmentBytes: 1_000, nowMs: 7 })?.map(
+      ({ base, next, bytes, sealedAtMs, cleanedAtMs }) => [base, next, bytes, sealedAtMs, cleanedAtMs],
+    )
+  assert.equal(shown(0), undefined)
+  assert.deepEqual(shown(5), [
+    [0, 3, 900, 102, 7],
+    [3, 5, 950, 104, 7],
+    [5, 6, 700, 105, null],
+  ])
+})
+
+test('however cleaned chunks lie, joined segments follow each other and have all bytes and epochs', () => {
+  const sizes = fc.array(fc.nat(1_500), { minLength: 1, maxLength: 20 })
+  fc.assert(
+    fc.property(sizes, fc.nat(20), fc.nat(20), (bytes, cleanedTo, secondEpoch) => {
+      const epochs = [
+        { epoch: 1, startOffset: 0 },
+        { epoch: 2, startOffset: secondEpoch },
+      ]
+      const log = { ...logOf(chunksOf(...bytes.map(size => ({ bytes: size })))), epochs }
+      const segments = bytes.map((_, base) => segmentOf(log, base, base + 1, 0))
+      const joined = withCleaned(log, segments, { cleanedTo, segmentBytes: 1_000, nowMs: 7 }) ?? segments
+      const sum = (list: readonly Segment[]) => list.reduce((before, each) => before + each.bytes, 0)
+      assert.equal(sum(joined), sum(segments))
+      assert.deepEqual([joined[0]!.base, joined.at(-1)!.next], [0, bytes.length])
+      for (const [i, { base, next, bytes: size, cleanedAtMs, epochs: own }] of joined.entries()) {
+        assert.equal(base, joined[i - 1]?.next ?? 0)
+        if (cleanedAtMs !== null) assert.ok(size <= 1_000 || next === base + 1)
+        assert.deepEqual(own, segmentOf(log, base, next, 0).epochs)
+      }
+    }),
   )
 })

@@ -132,6 +132,53 @@ export function segmentOf(log: RollableLog, base: number, next: number, sealedAt
   return { base, next, sealedAtMs, bytes, plainBytes, batches, records, ...times, epochs: own, cleanedAtMs: null }
 }
 
+/**
+ * Returns the segments of a log that was cleaned up to `cleanedTo`; null if it has cleaned no whole segment. The
+ * cleaned ones are cut anew at the ends of chunks and joined up to segment.bytes, as Kafka's cleaner does, so that a
+ * log that is compacted for years does not get ever more segments.
+ */
+export function withCleaned(
+  log: RollableLog,
+  segments: readonly Segment[],
+  { cleanedTo, segmentBytes, nowMs }: { cleanedTo: number; segmentBytes: number; nowMs: number },
+): readonly Segment[] | null {
+  const count = segments.filter(({ next }) => next <= cleanedTo).length
+  if (count === 0) return null
+  const cleaned = segments.slice(0, count)
+  const end = cleaned.at(-1)!.next
+  const epochs = epochsOf(cleaned)
+  const joined: Segment[] = []
+  let base = cleaned[0]!.base
+  const cut = (next: number) => {
+    const { sealedAtMs } = cleaned.findLast(segment => segment.base < next)!
+    joined.push({ ...segmentOf({ ...log, epochs }, base, next, sealedAtMs), cleanedAtMs: nowMs })
+    base = next
+  }
+  let bytes = 0
+  let last = base
+  for (const chunk of log.chunks) {
+    if (chunk.next > end) break
+    if (chunk.next <= base || chunk.bytes === 0) continue
+    if (bytes > 0 && bytes + chunk.bytes > segmentBytes) {
+      cut(last)
+      bytes = 0
+    }
+    bytes += chunk.bytes
+    last = chunk.next
+  }
+  cut(end)
+  return [...joined, ...segments.slice(count)]
+}
+
+/** Returns the leader epochs of segments that follow each other, each once. */
+function epochsOf(segments: readonly Segment[]): readonly EpochStart[] {
+  const epochs: EpochStart[] = []
+  for (const each of segments.flatMap(segment => segment.epochs)) {
+    if (each.epoch > (epochs.at(-1)?.epoch ?? -1)) epochs.push(each)
+  }
+  return epochs
+}
+
 type Part = Omit<Segment, 'base' | 'next' | 'sealedAtMs' | 'epochs' | 'cleanedAtMs'>
 
 const NOTHING: Part = Object.freeze({
