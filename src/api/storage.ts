@@ -181,5 +181,8 @@ export const segmentsShape = z.object({
   trouble: z
     .string()
     .nullable()
-    .meta({ description: 'Why the leader does not answer, or cannot tell all segments; null if it does.' }),
+    .meta({
+      description:
+        'Why the leader does not answer, or cannot tell all segments; null if it does. Without the leader, only the sealed segments are known.',
+    }),
 })
