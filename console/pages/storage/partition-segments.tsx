@@ -175,10 +175,15 @@ const COLUMNS: readonly Column<Segment>[] = [
   },
   {
     id: 'appended',
-    head: 'Appended',
+    head: 'Appended, first to last',
     isOnPhone: false,
     cell: ({ firstAppendAt, lastAppendAt }) => <Span from={msOf(firstAppendAt)} to={msOf(lastAppendAt)} />,
   },
-  { id: 'sealed', head: 'Sealed', isOnPhone: false, cell: ({ sealedAt }) => <Time ms={msOf(sealedAt)} /> },
-  { id: 'cleaned', head: 'Cleaned', isOnPhone: false, cell: ({ cleanedAt }) => <Time ms={msOf(cleanedAt)} /> },
+  {
+    id: 'sealed',
+    head: 'Sealed, then cleaned',
+    isOnPhone: false,
+    cell: ({ isActive, sealedAt, cleanedAt }) =>
+      isActive ? 'not yet' : <Span from={msOf(sealedAt)} to={msOf(cleanedAt ?? sealedAt)} />,
+  },
 ]

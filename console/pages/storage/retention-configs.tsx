@@ -10,6 +10,7 @@ import { Loaded } from '../../parts/states.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
 import { COMPACTION_CONFIGS } from '../topic/config-groups.ts'
+import { ConfigName } from '../topic/config-name.tsx'
 import { exactConfig, showConfig, sourceOf } from '../topic/config-text.ts'
 
 const ALWAYS = ['cleanup.policy', 'segment.bytes', 'segment.ms']
@@ -58,16 +59,18 @@ const COLUMNS: readonly Column<ShownConfig>[] = [
     head: 'Config',
     isFixed: true,
     cell: ({ name, documentation }) => (
-      <code className="font-mono text-dense" title={documentation}>
-        {name}
-      </code>
+      <span title={documentation}>
+        <ConfigName of={name} />
+      </span>
     ),
   },
   {
     id: 'value',
     head: 'Value',
     cell: config => (
-      <span title={exactConfig(config, config.value) ?? undefined}>{showConfig(config, config.value)}</span>
+      <span className="whitespace-nowrap" title={exactConfig(config, config.value) ?? undefined}>
+        {showConfig(config, config.value)}
+      </span>
     ),
   },
   { id: 'source', head: 'Source', cell: config => (config.source === 'topic' ? 'this topic' : sourceOf(config)) },

@@ -21,7 +21,10 @@ export function SegmentsTab() {
     <>
       <Worker />
       <Section title="Segments of a partition">
-        <TopicField />
+        <div className="flex flex-wrap items-start gap-x-4">
+          <TopicField />
+          {topic !== '' && <PartitionField topic={topic} />}
+        </div>
         {topic === '' ? (
           <Empty title="No partition is chosen">
             A log is divided into segments. Records are appended to the last one; the others are sealed, and retention
@@ -61,7 +64,7 @@ function TopicField() {
   useEffect(() => look(), [typed, found.data])
   return (
     <form
-      className="max-w-dialog"
+      className="w-96 max-w-full"
       onSubmit={event => {
         event.preventDefault()
         choose(typed.trim())
@@ -85,26 +88,43 @@ function TopicField() {
   )
 }
 
-function TopicSegments({ topic }: { readonly topic: string }) {
+/** Chooses the partition, once the number of partitions is known. */
+function PartitionField({ topic }: { readonly topic: string }) {
   const { search, set } = useHere('storage')
+  const { data } = useRead('describe topic', { params: { topic } })
+  if (data === undefined) return null
+  return (
+    <div className="w-28">
+      <SelectField
+        label="Partition"
+        value={String(partitionOf(search.partition, data.partitions))}
+        options={Array.from({ length: data.partitions }, (_, each) => [String(each), String(each)] as const)}
+        onChange={text => set({ partition: Number(text), offset: null }, { isStep: true })}
+      />
+    </div>
+  )
+}
+
+/** Returns the chosen partition, or the nearest one that the topic has. */
+function partitionOf(chosen: number | null, partitions: number): number {
+  return Math.min(chosen ?? 0, partitions - 1)
+}
+
+function TopicSegments({ topic }: { readonly topic: string }) {
+  const { search } = useHere('storage')
   const read = useRead('describe topic', { params: { topic } })
   if (read.data === undefined && read.problem?.status === MISSING)
     return <Empty title={`No topic has the name “${topic}”.`}>Choose another one above.</Empty>
   return (
     <Loaded read={read} of="The topic" rows={8}>
       {({ partitions, cleanupPolicy }) => {
-        const partition = Math.min(search.partition ?? 0, partitions - 1)
         return (
           <>
-            <div className="w-36">
-              <SelectField
-                label="Partition"
-                value={String(partition)}
-                options={Array.from({ length: partitions }, (_, each) => [String(each), String(each)] as const)}
-                onChange={text => set({ partition: Number(text), offset: null }, { isStep: true })}
-              />
-            </div>
-            <PartitionSegments topic={topic} partition={partition} isCompacted={cleanupPolicy.includes('compact')} />
+            <PartitionSegments
+              topic={topic}
+              partition={partitionOf(search.partition, partitions)}
+              isCompacted={cleanupPolicy.includes('compact')}
+            />
             <RetentionConfigs topic={topic} />
           </>
         )

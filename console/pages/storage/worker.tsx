@@ -86,7 +86,9 @@ function Warnings({ worker: { trouble, withoutFeature } }: { readonly worker: Wo
 
 function Facts({ worker }: { readonly worker: WorkerState }) {
   const { holder, enabled, tickIntervalMs, leaseDurationMs, lastRound } = worker
-  const takenMs = holder?.takenAt ?? null
+  const takenAt = holder?.takenAt ?? null
+  // The embedded store has one broker, and no lease that it could take.
+  const isAlone = holder !== null && takenAt === null
   return (
     <Stats>
       <Stat
@@ -101,11 +103,11 @@ function Facts({ worker }: { readonly worker: WorkerState }) {
           )
         }
         note={
-          takenMs === null ? (
-            holder !== null && 'It alone uses this store.'
-          ) : (
+          isAlone ? (
+            'It alone uses this store.'
+          ) : takenAt === null ? undefined : (
             <>
-              since <Time ms={Date.parse(takenMs)} />
+              since <Time ms={Date.parse(takenAt)} />
             </>
           )
         }
@@ -118,7 +120,7 @@ function Facts({ worker }: { readonly worker: WorkerState }) {
       <Stat
         label="A round every"
         value={duration(tickIntervalMs)}
-        note={`another broker takes over after ${duration(leaseDurationMs)}`}
+        note={isAlone ? undefined : `another broker takes over after ${duration(leaseDurationMs)}`}
       />
       <Stat
         label="Last round"

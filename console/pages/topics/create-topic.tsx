@@ -140,6 +140,8 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
   const policy =
     draft.configs['cleanup.policy'] || inherits?.configs.find(each => each.name === 'cleanup.policy')?.value
   const isCompacted = compaction?.state === 'on' && policy?.includes('compact') === true
+  const hasRetention = policy?.includes('delete') !== false
+  const unused = hasRetention ? undefined : 'Without an effect: the cleanup does not delete.'
   const shownAbove: readonly string[] = [
     ...USUAL,
     ...(isCompacted ? COMPACTION_CONFIGS : []),
@@ -180,8 +182,8 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
             </>
           }
         />
-        {configField('retention.ms', LABELS['retention.ms'])}
-        {configField('retention.bytes', LABELS['retention.bytes'])}
+        {configField('retention.ms', LABELS['retention.ms'], unused)}
+        {configField('retention.bytes', LABELS['retention.bytes'], unused)}
         {configField(
           'cleanup.policy',
           LABELS['cleanup.policy'],

@@ -99,7 +99,10 @@ export const segments: Journey = {
 
     const viewer = await visitAs(t, browser, url, (await signInAt(url, VIEWER.username, VIEWER.password)).cookie)
     await viewer.page.goto('/storage?tab=segments&topic=balances&partition=1')
-    await viewer.page.getByRole('region', { name: 'Segments of balances 1' }).getByText('cleaned').waitFor()
+    await viewer.page
+      .getByRole('region', { name: 'Segments of balances 1' })
+      .getByRole('cell', { name: 'cleaned' })
+      .waitFor()
     assert.equal(await viewer.page.getByRole('button', { name: /round/ }).count(), 0)
     viewer.assertQuiet()
     assertQuiet()
