@@ -124,11 +124,11 @@ function Facts({ worker }: { readonly worker: WorkerState }) {
       />
       <Stat
         label="Last round"
-        value={lastRound === null ? 'none yet' : <Time ms={Date.parse(lastRound.startedAt)} isShort />}
+        value={lastRound === null ? 'none' : <Count of={lastRound.number} />}
         note={
-          lastRound !== null && (
+          lastRound === null ? undefined : (
             <span data-round={lastRound.tookMs === null ? 'running' : 'done'}>
-              number {count(lastRound.number)},{' '}
+              at <Time ms={Date.parse(lastRound.startedAt)} isShort />,{' '}
               {lastRound.tookMs === null ? 'in progress' : `took ${duration(lastRound.tookMs)}`}: {workOf(lastRound)}
             </span>
           )
