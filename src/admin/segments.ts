@@ -43,7 +43,7 @@ export interface KnownSegments extends Pick<SegmentPage, 'segments' | 'total' | 
   readonly startOffset: number | null
   readonly endOffset: number | null
   readonly cleanedTo: number | null
-  /** What is missing and why, in sentences; null if nothing is. */
+  /** The missing parts and the reasons, in sentences; null if nothing is missing. */
   readonly trouble: string | null
 }
 
