@@ -27,7 +27,9 @@ const FILES = {
   produce: /\/(parts\/(payload|produce-[a-z]+)|text\/(hex|highlight|reindent-json))\.tsx?$/,
   records:
     /\/(pages\/messages\/(record|compare|live|standstill|nothing|group-start|log-neighbour)[a-z-]*|text\/line-diff)\.tsx?$/,
-  configs: /\/(pages\/topic\/(config-input|config-text|config-groups|refusals)|text\/read-units)\.tsx?$/,
+  configs:
+    /\/(pages\/topic\/(config-edits|config-input|config-name|config-text|config-groups|refusals)|text\/read-units)\.tsx?$/,
+  'topic-tabs': /\/pages\/topic\/(topic-(configuration|access)|config-row)\.tsx?$/,
   'topic-dialogs': /\/pages\/topic\/(add|delete|lost|save|config-effects)[a-z-]*\.tsx?$/,
   brokers: /\/pages\/brokers?\//,
   groups: /\/pages\/groups?\/[a-z-]+\.tsx?$/,

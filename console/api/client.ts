@@ -17,6 +17,7 @@ const LONG: ReadonlySet<string> = new Set<Operation>([
   'show message',
   'delete records',
   'delete topic',
+  'run storage worker',
 ])
 
 /**

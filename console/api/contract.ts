@@ -54,7 +54,15 @@ import type {
   topicMetricsQuery,
 } from '../../src/api/metrics.ts'
 import type { settingListQuery, settingListShape } from '../../src/api/settings.ts'
-import type { storageQuery, storageShape, storageStatsShape } from '../../src/api/storage.ts'
+import type {
+  StartedRound,
+  segmentsQuery,
+  segmentsShape,
+  storageQuery,
+  storageShape,
+  storageStatsShape,
+  WorkerState,
+} from '../../src/api/storage.ts'
 import type {
   ConfigChange,
   CreatedTopic,
@@ -104,6 +112,13 @@ export interface Contract {
   'change logger level': { params: { readonly logger: string }; body: LoggerChange; answer: LoggerState }
   'list settings': { query: Query<typeof settingListQuery>; answer: z.output<typeof settingListShape> }
   'show storage': { query: Query<typeof storageQuery>; answer: z.output<typeof storageShape> }
+  'show storage worker': { answer: WorkerState }
+  'run storage worker': { answer: StartedRound }
+  'list segments of partition': {
+    params: Omit<Place, 'offset'>
+    query: Query<typeof segmentsQuery>
+    answer: z.output<typeof segmentsShape>
+  }
   'read storage stats': { answer: z.output<typeof storageStatsShape> }
 
   'read metrics': { query: Query<typeof metricsSnapshotQuery>; answer: MetricsSnapshotBody }

@@ -26,6 +26,8 @@ const EVERY_MS: Readonly<Partial<Record<keyof Contract, number>>> = {
   'describe topic': STEP_MS,
   'list brokers': STEP_MS,
   'show storage': 30_000,
+  'show storage worker': 10_000,
+  'list segments of partition': 30_000,
   'show health in full': 10_000,
 }
 

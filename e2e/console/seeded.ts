@@ -6,6 +6,8 @@ import { joinGroup } from '../../src/protocol/messages/join-group.ts'
 import { offsetCommit } from '../../src/protocol/messages/offset-commit.ts'
 import { syncGroup } from '../../src/protocol/messages/sync-group.ts'
 import { encodeBatch, type NewRecord } from '../../src/protocol/records.ts'
+import type { AdminClient } from '../../testing/admin-client.ts'
+import { eventually } from '../../testing/eventually.ts'
 import { assigning, subscribing } from '../../testing/sim/groups.ts'
 import type { Wire } from '../../testing/wire.ts'
 import { appendBatch } from './records.ts'
@@ -21,6 +23,8 @@ export const NAMES = Object.freeze({
   empty: 'nothing-yet',
   /** The topic of the records that are hard to show. */
   odd: 'odd-records',
+  /** A compacted topic with a cleaned segment and an active one. */
+  compacted: 'balances',
   /** A group without members that is behind. */
   idleGroup: 'billing',
   /** A group with a member. */
@@ -78,6 +82,20 @@ export async function joinAs(wire: Wire, groupId: string, topic: string, clientI
   await wire.send(syncGroup, 3, { groupId, generationId, memberId, groupInstanceId: instanceId, assignments })
 }
 
+/** Makes the compacted topic, with a round of the storage worker between its records. */
+async function makeSegments(admin: AdminClient, wire: Wire): Promise<void> {
+  // Each round seals all that was appended before it.
+  const configs = { 'cleanup.policy': 'compact', 'segment.ms': '1', 'min.cleanable.dirty.ratio': '0' }
+  await must(admin, 'POST', '/api/v1/topics', { name: NAMES.compacted, partitions: 1, configs })
+  const records = Array.from({ length: ORDERS }, (_, at) => ({ key: `account ${at % 7}`, value: `${at}` }))
+  await produceAs(wire, NAMES.compacted, 0, records)
+  await eventually('a round of the storage worker has cleaned', async () => {
+    const { body } = await admin.ask('POST', '/api/v1/storage/worker/run')
+    return body.round?.brokers.some(({ cleaned }: { readonly cleaned: number }) => cleaned > 0) === true
+  })
+  await produceAs(wire, NAMES.compacted, 0, records.slice(0, 7))
+}
+
 /** Fills the broker. The names are those of NAMES. */
 export async function seed({ admin, connect }: World): Promise<void> {
   assert.equal(NAMES.long.length, LONGEST_TOPIC)
@@ -96,6 +114,7 @@ export async function seed({ admin, connect }: World): Promise<void> {
     await produceAs(wire, NAMES.topic, partition, records)
   }
   await produceAs(wire, NAMES.long, 0, [{ key: 'k', value: 'plain text' }])
+  await makeSegments(admin, wire)
   for (const record of ODD) await produceAs(wire, NAMES.odd, 0, [record])
 
   await commitAs(wire, NAMES.idleGroup, NAMES.topic, 20)

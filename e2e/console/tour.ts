@@ -89,6 +89,8 @@ const views: readonly Stop[] = [
   stop('groups', 'none found', { q: 'no group has this name' }),
   stop('group', 'members', { tab: 'members' }, { group: NAMES.liveGroup }),
   stop('group', 'long name', {}, { group: NAMES.long }),
+  stop('storage', 'segments of a partition', { tab: 'segments', topic: NAMES.compacted }),
+  stop('storage', 'segments of no topic', { tab: 'segments', topic: 'no-such-topic' }),
   stop('topic', 'missing', {}, { topic: 'no-such-topic' }),
   stop('group', 'missing', {}, { group: 'no-such-group' }),
 ]

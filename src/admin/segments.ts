@@ -1,11 +1,13 @@
 // Describes the segments of a partition, whichever broker leads it: only the leader knows its active segment. If the
-// leader does not answer, the description says so and has no numbers. This file changes nothing.
+// leader does not answer, the description says so, and has the sealed segments from their document in the store. This
+// file changes nothing.
 
 import type { Topic } from '../log/catalogue.ts'
 import type { ListedSegment, Partition } from '../log/partition.ts'
 import {
   because,
   errorOf,
+  isRefusal,
   NONE,
   NOT_LEADER_OR_FOLLOWER,
   type Refusal,
@@ -14,6 +16,7 @@ import {
 import { describeSegments } from '../protocol/messages/describe-segments.ts'
 import type { ResponseOf } from '../protocol/schema.ts'
 import { ask, type ReachRooms } from './reach.ts'
+import { answerOf } from './storage.ts'
 
 /** A page of a list: how many rows to leave out, and the most rows to return. */
 export interface Page {
@@ -35,10 +38,54 @@ export interface SegmentPage {
   readonly total: number
 }
 
+/** A page of the segments as far as they are known. Null: only the leader knows it, and does not answer. */
+export interface KnownSegments extends Pick<SegmentPage, 'segments' | 'total' | 'uncleanable'> {
+  readonly startOffset: number | null
+  readonly endOffset: number | null
+  readonly cleanedTo: number | null
+  /** The missing parts and the reasons, in sentences; null if nothing is missing. */
+  readonly trouble: string | null
+}
+
 const VERSION = 0
 
-/** Resolves to a page of the segments, the oldest first. The refusal says why the leader does not answer. */
+const UNREADABLE = 'The document of the sealed segments cannot be read, so the one segment is the whole log.'
+const ONLY_SEALED =
+  'These are the sealed segments. The active segment, and how far the partition is cleaned, are unknown until the leader answers.'
+const NO_SEALED = 'The store does not tell the sealed segments either:'
+
+/** Resolves to a page of the segments, the oldest first. */
 export async function segmentsOf(
+  rooms: ReachRooms,
+  topic: Topic,
+  partition: number,
+  page: Page,
+): Promise<KnownSegments> {
+  const told = await askLeader(rooms, topic, partition, page)
+  if (isRefusal(told)) return await sealedSegmentsOf(rooms, topic, partition, page, told.message)
+  const { startOffset, endOffset, cleanedTo, uncleanable, areReadable, segments, total } = told
+  const trouble = areReadable ? null : UNREADABLE
+  return { startOffset, endOffset, cleanedTo, uncleanable, segments, total, trouble }
+}
+
+/** Resolves to the segments that the store knows, for a partition whose leader does not answer for this reason. */
+async function sealedSegmentsOf(
+  rooms: ReachRooms,
+  topic: Topic,
+  partition: number,
+  page: Page,
+  why: string,
+): Promise<KnownSegments> {
+  const stored = await answerOf(rooms, rooms.logs.sealedSegments(topic.id, partition))
+  const unknown = { startOffset: null, endOffset: null, cleanedTo: null, uncleanable: null }
+  if (typeof stored === 'string')
+    return { ...unknown, segments: [], total: 0, trouble: `${why} ${NO_SEALED} ${stored}` }
+  const segments = stored.segments.map(segment => ({ ...segment, isActive: false }))
+  return { ...unknown, segments: pageOf(segments, page), total: segments.length, trouble: `${why} ${ONLY_SEALED}` }
+}
+
+/** The refusal says why the leader does not answer. */
+async function askLeader(
   rooms: ReachRooms,
   topic: Topic,
   partition: number,
@@ -61,8 +108,12 @@ export async function segmentsOf(
   return found!
 }
 
+function pageOf<T>(rows: readonly T[], { skip, limit }: Page): readonly T[] {
+  return rows.slice(Math.max(0, skip), Math.max(0, skip) + Math.max(0, limit))
+}
+
 /** Returns a page of the segments of a partition that this broker leads. */
-export function segmentsHere(partition: Partition | null, { skip, limit }: Page): SegmentPage | Refusal {
+export function segmentsHere(partition: Partition | null, page: Page): SegmentPage | Refusal {
   const refusal = partition === null ? NOT_LEADER_OR_FOLLOWER : partition.checkEpoch(-1)
   if (partition === null || refusal !== null) return refusal ?? NOT_LEADER_OR_FOLLOWER
   const { areReadable, segments } = partition.listSegments()
@@ -72,7 +123,7 @@ export function segmentsHere(partition: Partition | null, { skip, limit }: Page)
     cleanedTo: Math.max(partition.state.cleaned.cleanedTo, partition.logStartOffset),
     uncleanable: partition.uncleanable,
     areReadable,
-    segments: segments.slice(Math.max(0, skip), Math.max(0, skip) + Math.max(0, limit)),
+    segments: pageOf(segments, page),
     total: segments.length,
   }
 }

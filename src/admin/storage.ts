@@ -3,7 +3,7 @@
 // answer is described too, because an operator looks here when it does not.
 
 import type { StoreState, StreamUsage } from '../api/storage.ts'
-import { within } from '../base/clock.ts'
+import { type Clock, within } from '../base/clock.ts'
 import { isRefusal } from '../protocol/errors.ts'
 import { redisTargets } from '../settings/redis-target.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -40,7 +40,10 @@ export async function describeStore(rooms: StorageRooms): Promise<StoreState> {
 }
 
 /** Resolves to the answer of the store, or to the reason why it gives none. */
-async function answerOf<T extends object>({ clock }: StorageRooms, asked: Promise<T>): Promise<T | string> {
+export async function answerOf<T extends object>(
+  { clock }: { readonly clock: Clock },
+  asked: Promise<T>,
+): Promise<T | string> {
   const answered = asked.catch((error: unknown) => {
     if (isStoreFailure(error)) return error.message
     throw error

@@ -160,7 +160,13 @@ export const pages = {
     title: 'Storage',
     label: 'Storage',
     shortcut: 's',
-    search: { tab: choice(STORAGE_TABS), ...list(['topic', 'sizeBytes'], 'sizeBytes', 'desc') },
+    search: {
+      tab: choice(STORAGE_TABS),
+      ...list(['topic', 'sizeBytes'], 'sizeBytes', 'desc'),
+      /** The partition whose segments are shown. */
+      topic: text(),
+      partition: whole(),
+    },
   },
   security: {
     path: '/security',

@@ -183,8 +183,8 @@ export const segmentsShape = z.object({
     .meta({ description: 'Why the partition cannot be cleaned, and the offset that prevents it.' }),
   segments: z.array(segmentShape),
   total: z.int().meta({ description: 'The number of segments on all pages.' }),
-  trouble: z
-    .string()
-    .nullable()
-    .meta({ description: 'Why the leader does not answer, or cannot tell all segments; null if it does.' }),
+  trouble: z.string().nullable().meta({
+    description:
+      'Why the leader does not answer, or cannot tell all segments; null if it does. Without the leader, only the sealed segments are known.',
+  }),
 })

@@ -29,6 +29,7 @@ import { ReadAhead } from './read-ahead.ts'
 import { partitionName, RefusedBatches } from './refused-batches.ts'
 import { type Phase, type RoundReport, runRound } from './round.ts'
 import { SegmentDocuments } from './segment-documents.ts'
+import type { SealedSegments } from './segments.ts'
 import { TailCache } from './tail-cache.ts'
 import { SEARCHES_AT_ONCE } from './time-search.ts'
 import { Unpacking } from './unpacking.ts'
@@ -84,6 +85,11 @@ export interface Logs {
    * refusal. Throws what the store throws.
    */
   remake(topicId: string, index: number): Promise<number | Refusal>
+  /**
+   * Resolves with the stored segments of any partition: while its leader is away, the store alone knows them. Throws
+   * what the store throws, or UnreadableDocument.
+   */
+  sealedSegments(topicId: string, index: number): Promise<SealedSegments>
   /** Returns a list with which a reader waits for news of many partitions. */
   watchlist<W extends Watch>(): Watchlist<W>
   /** Opens batches for callers that need single records. */
@@ -468,6 +474,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       lastReassignment = lastReassignment.then(reassign)
       return lastReassignment
     },
+    sealedSegments: (topicId, index) => documents.read(streamId(topicId, index)),
     watchlist: () => waiters.watchlist(),
     unpacking,
     cleaner,

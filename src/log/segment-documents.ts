@@ -45,11 +45,19 @@ export class SegmentDocuments {
   }
 
   /**
+   * Resolves with the stored segments of a partition, also on a broker that does not lead it. Throws what the store
+   * throws, or UnreadableDocument.
+   */
+  async read(stream: StreamId): Promise<SealedSegments> {
+    return decode(stream, await this.#rooms.store.load(KIND, stream))
+  }
+
+  /**
    * Loads the segments of a partition into its state. Throws what the store throws, but not for an unreadable document.
    */
   async load(state: PartitionState): Promise<void> {
     try {
-      state.sealed = decode(state.stream, await this.#rooms.store.load(KIND, state.stream))
+      state.sealed = await this.read(state.stream)
     } catch (error) {
       this.#goOnWithout(state, error)
     }

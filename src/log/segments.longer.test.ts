@@ -16,6 +16,7 @@ import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { systemClock } from '../base/clock.ts'
 import { seededRandom } from '../base/random.ts'
 import { isRefusal } from '../protocol/errors.ts'
+import { BATCH_HEADER_BYTES, rebuildBatch, viewBatch } from '../protocol/records.ts'
 import { openEmbeddedStore } from '../store/embedded/embedded-store.ts'
 import { type Store, streamId } from '../store/store.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -76,6 +77,28 @@ test('segments follow each other, know what they hold, and are the same after a 
 
   const again = (await world.restart()).partition('orders')
   assert.deepEqual(again.segments, partition.segments)
+})
+
+test('a chunk that is learned again does not take a delete horizon for the timestamp of a record', async t => {
+  const timestamp = 1_000
+  const batch = batchOf([{ key: 'a', value: null, timestamp }])
+  const payload = batch.bytes.subarray(BATCH_HEADER_BYTES)
+  const horizonMs = 9_000_000_000_000
+  const rest = { payload, recordCount: 1, maxTimestamp: timestamp }
+  const stamped = rebuildBatch(batch, { ...rest, baseTimestamp: horizonMs, deleteHorizonMs: horizonMs })
+  for (const [sent, known] of [
+    [batch, timestamp],
+    [viewBatch(stamped), null],
+  ] as const) {
+    const world = await openLogWorld(t)
+    await world.create('orders', { 'retention.ms': '-1' })
+    assert(!isRefusal(await world.partition('orders').append(sent, 0)))
+    const again = await world.restart()
+    // The upkeep reads chunks that have no mark.
+    await again.clock.advance(2 * 60_000)
+    const [active] = again.partition('orders').listSegments().segments
+    assert.deepEqual([active!.records, active!.minTimestamp, active!.maxTimestamp], [1, known, timestamp])
+  }
 })
 
 test('segment.ms counts from the first append, whichever leader saw it', async t => {

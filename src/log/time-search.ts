@@ -256,7 +256,13 @@ function weighed({ bytes, maxTimestamp, recordCount: records }: Read['batches'][
   if (bytes.length < BATCH_HEADER_BYTES || !stored.isIntact) return unknown
   const encoding = encodingOf(stored.bytes)
   if (typeof encoding === 'string') return unknown
+  return { ...unknown, plainBytes: encoding?.plainBytes ?? bytes.length, minTimestamp: firstTimestampOf(stored) }
+}
+
+/** Returns the timestamp of the first record if the header of the batch tells it; -1 if the record has none. */
+function firstTimestampOf({ timestampType, baseTimestamp, maxTimestamp, deleteHorizonMs }: BatchView): number | null {
   // Of a batch with LogAppendTime, all records have the time of the append.
-  const minTimestamp = stored.timestampType === 'LogAppendTime' ? maxTimestamp : stored.baseTimestamp
-  return { ...unknown, plainBytes: encoding?.plainBytes ?? bytes.length, minTimestamp }
+  if (timestampType === 'LogAppendTime') return maxTimestamp
+  // The cleaner has put the delete horizon into baseTimestamp. Only the records tell their timestamps then.
+  return deleteHorizonMs === null ? baseTimestamp : null
 }

@@ -46,7 +46,15 @@ export function LocalTier() {
       head: 'Size',
       sort: 'sizeBytes',
       isNumber: true,
-      cell: row => <Bytes of={row.sizeBytes} why={SILENT} />,
+      cell: ({ topic, partition, sizeBytes }) => (
+        <PageLink
+          page="storage"
+          search={{ tab: 'segments', topic, partition }}
+          title={`Segments of ${topic} ${partition}`}
+        >
+          <Bytes of={sizeBytes} why={SILENT} />
+        </PageLink>
+      ),
     },
     {
       id: 'entries',

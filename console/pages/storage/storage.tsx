@@ -1,7 +1,6 @@
-// The page Storage: where the records rest. The first tab is the local tier; the others say what this version lacks
-// until the storage worker and the remote tier are here.
+// The page Storage: where the records rest. The first tab is the local tier, another one has segments and the storage
+// worker. The others say what this version lacks until the remote tier is here.
 
-import type { Capability } from '../../../src/api/capabilities.ts'
 import { STORAGE_TABS } from '../../../src/api/pages.ts'
 import { useRead } from '../../api/queries.ts'
 import { PageHead } from '../../parts/page.tsx'
@@ -10,6 +9,7 @@ import { Tabs } from '../../parts/tabs.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { LocalTier } from './local-tier.tsx'
+import { SegmentsTab } from './segments-tab.tsx'
 
 type Tab = (typeof STORAGE_TABS)[number]
 
@@ -43,31 +43,28 @@ export function Storage() {
           search: { tab },
         }))}
       />
-      {search.tab === 'local' ? <LocalTier /> : <Waiting tab={search.tab} />}
+      {search.tab === 'local' && <LocalTier />}
+      {search.tab === 'segments' && <SegmentsTab />}
+      {(search.tab === 'remote' || search.tab === 'jobs') && <Waiting tab={search.tab} />}
     </>
   )
 }
 
-/** Which capability fills a tab. */
-const NEEDED: Readonly<Record<Exclude<Tab, 'local'>, Capability['id']>> = {
-  remote: 'remote-tier',
-  segments: 'remote-tier',
-  jobs: 'remote-tier',
-}
+/** The tabs that the remote tier fills. */
+type Tiered = Exclude<Tab, 'local' | 'segments'>
 
 /** The purpose of each tab. */
-const PURPOSES: Readonly<Record<Exclude<Tab, 'local'>, string>> = {
+const PURPOSES: Readonly<Record<Tiered, string>> = {
   remote: 'Cold records move from the local tier to Iceberg tables, which SQL engines read too.',
-  segments: 'A log is divided into segments: the local tier, the remote tier or both keep each of them.',
   jobs: 'A job moves one sealed segment to the remote tier.',
 }
 
-function Waiting({ tab }: { readonly tab: Exclude<Tab, 'local'> }) {
+function Waiting({ tab }: { readonly tab: Tiered }) {
   const read = useRead('show capabilities', {})
   return (
     <Loaded read={read} of="The capabilities" rows={4}>
       {({ capabilities }) => {
-        const { label, state, setting, because } = capabilities.find(({ id }) => id === NEEDED[tab])!
+        const { label, state, setting, because } = capabilities.find(({ id }) => id === 'remote-tier')!
         return (
           <Empty title={because ?? `${label} is on, and has nothing to show yet.`}>
             {PURPOSES[tab]}

@@ -16,8 +16,28 @@ type Named = ConfigStep['config']
 const gain = (text: string): Effect => ({ text, isLoss: false })
 const loss = (text: string): Effect => ({ text, isLoss: true })
 
+/** A change of the policy starts to compact, starts to delete, or both. */
+function policyEffect({ value }: Named, to: string): Effect {
+  const starts = (policy: string) => to.includes(policy) && !value?.includes(policy)
+  const losses = [
+    ...(starts('compact')
+      ? ['Of each key only the newest record stays, records without a key go, and new records need a key.']
+      : []),
+    ...(starts('delete') ? ['Records older or larger than the retention are deleted soon.'] : []),
+  ]
+  if (losses.length === 0) return gain('Records that are gone do not come back.')
+  return loss(`${losses.join(' ')} Removed records cannot be brought back.`)
+}
+
+const WITH_NEXT_ROUND = () => gain('Takes effect with the next round of the storage worker.')
+
 /** The effects by the name of the config. `isLower` is true for a limit that is lower than before. */
 const EFFECTS: Readonly<Record<string, (config: Named, to: string, isLower: boolean) => Effect>> = {
+  'cleanup.policy': policyEffect,
+  'delete.retention.ms': () => gain('Holds for tombstones that the cleaner has not found yet.'),
+  'max.compaction.lag.ms': WITH_NEXT_ROUND,
+  'min.cleanable.dirty.ratio': WITH_NEXT_ROUND,
+  'min.compaction.lag.ms': WITH_NEXT_ROUND,
   'retention.ms': (config, to, isLower) =>
     isLower
       ? loss(`Records older than ${showConfig(config, to)} are deleted soon, and cannot be brought back.`)

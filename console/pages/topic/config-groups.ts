@@ -2,8 +2,17 @@
 
 import type { ShownConfig } from '../../../src/api/topics.ts'
 
+/** The configs that act on compacted topics alone. */
+export const COMPACTION_CONFIGS = [
+  'min.cleanable.dirty.ratio',
+  'min.compaction.lag.ms',
+  'max.compaction.lag.ms',
+  'delete.retention.ms',
+] as const
+
 const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
   ['Retention', ['cleanup.policy', 'retention.ms', 'retention.bytes', 'local.retention.ms', 'local.retention.bytes']],
+  ['Compaction', COMPACTION_CONFIGS],
   [
     'Records',
     [
@@ -36,7 +45,7 @@ export interface ConfigGroup {
 
 /** Returns the groups with their configs in order; groups without configs are left out. */
 export function groupConfigs(configs: readonly ShownConfig[]): readonly ConfigGroup[] {
-  const named = new Set(GROUPS.flatMap(([, names]) => names))
+  const named = new Set<string>(GROUPS.flatMap(([, names]) => names))
   const rest = configs.filter(({ name }) => !named.has(name))
   return [
     ...GROUPS.map(([title, names]) => ({

@@ -1,10 +1,11 @@
 // One config in the table of the configuration. Its value is edited in place; a value that cannot be changed says why.
 
 import { Pencil, RotateCcw, Undo2 } from 'lucide-react'
-import { Fragment, useId, useRef } from 'react'
+import { useId, useRef } from 'react'
 import type { ShownConfig } from '../../../src/api/topics.ts'
 import { Action, Button } from '../../parts/button.tsx'
 import { ConfigInput } from './config-input.tsx'
+import { ConfigName } from './config-name.tsx'
 import { exactConfig, readConfig, showConfig, sourceOf, writeConfig } from './config-text.ts'
 
 interface ConfigRowProps {
@@ -32,19 +33,9 @@ export function ConfigRow({ config, edit, error, onEdit, onReview }: ConfigRowPr
       className={`border-b border-line align-top last:border-0 ${edit === undefined ? '' : 'bg-info-soft'}`}
     >
       <th scope="row" className="px-3 py-2 text-left font-normal">
-        <code className="font-mono text-dense font-medium">
-          {name.split('.').map((part, at) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a name never move
-            <Fragment key={at}>
-              {at > 0 && (
-                <>
-                  .<wbr />
-                </>
-              )}
-              {part}
-            </Fragment>
-          ))}
-        </code>
+        <span className="font-medium">
+          <ConfigName of={name} />
+        </span>
         <p className="mt-1 text-dense text-muted">
           {documentation}
           {because !== null && because !== documentation && !documentation.includes(because) && ` ${because}`}

@@ -17,4 +17,10 @@ test('a topic says how long it keeps its records, and where', () => {
     retentionOf({ ...week, cleanupPolicy: 'compact' }, false),
     'keeps the last record of each key in the local tier',
   )
+  const both = { ...week, cleanupPolicy: 'compact,delete' }
+  assert.equal(retentionOf(both, false), 'keeps 7 d in the local tier, of each key only the last record')
+  assert.equal(
+    retentionOf({ ...both, retentionMs: '-1' }, false),
+    'keeps the last record of each key in the local tier',
+  )
 })

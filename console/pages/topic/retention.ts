@@ -10,10 +10,13 @@ const NO_LIMIT = '-1'
 /** Returns `keeps 7 d in the local tier`. `isTiered` is true if sealed segments also go to Iceberg. */
 export function retentionOf({ cleanupPolicy, retentionMs, retentionBytes }: Retained, isTiered: boolean): string {
   const tiers = isTiered ? 'in the local tier and in Iceberg' : 'in the local tier'
-  if (!cleanupPolicy.split(',').includes('delete')) return `keeps the last record of each key ${tiers}`
+  const policies = cleanupPolicy.split(',')
+  if (!policies.includes('delete')) return `keeps the last record of each key ${tiers}`
+  const compacted = policies.includes('compact') ? ', of each key only the last record' : ''
   const time = retentionMs === NO_LIMIT ? null : showDuration(retentionMs)
   const size = retentionBytes === NO_LIMIT ? null : `${showSize(retentionBytes)} of each partition`
-  if (time === null && size === null) return `keeps all records ${tiers}`
-  if (time !== null && size !== null) return `keeps ${time} ${tiers}, and ${size} at most`
-  return `keeps ${time ?? size} ${tiers}`
+  if (time === null && size === null)
+    return `keeps ${compacted === '' ? 'all records' : 'the last record of each key'} ${tiers}`
+  if (time !== null && size !== null) return `keeps ${time} ${tiers}, and ${size} at most${compacted}`
+  return `keeps ${time ?? size} ${tiers}${compacted}`
 }

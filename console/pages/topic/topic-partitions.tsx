@@ -128,7 +128,15 @@ function columnsOf(topic: string): readonly Column<Partition>[] {
       head: 'Local size',
       sort: 'sizeBytes' satisfies Sort,
       isNumber: true,
-      cell: ({ sizeBytes }) => <Bytes of={sizeBytes} why={SILENT} />,
+      cell: ({ partition, sizeBytes }) => (
+        <PageLink
+          page="storage"
+          search={{ tab: 'segments', topic, partition }}
+          title={`Segments of partition ${partition}`}
+        >
+          <Bytes of={sizeBytes} why={SILENT} />
+        </PageLink>
+      ),
     },
   ]
 }

@@ -8,11 +8,14 @@ import { Loaded, Skeleton } from '../../parts/states.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { type Edits, NO_EDITS } from './config-edits.ts'
 import { isMissingTopic, MissingTopic } from './missing-topic.tsx'
-import { TopicConfiguration } from './topic-configuration.tsx'
 import { TopicHead } from './topic-head.tsx'
 import { TopicOverview } from './topic-overview.tsx'
 import { TopicPartitions } from './topic-partitions.tsx'
 
+const TopicConfiguration = lazyPart(
+  async () => (await import('./topic-configuration.tsx')).TopicConfiguration,
+  <Skeleton rows={16} />,
+)
 const TopicAccess = lazyPart(async () => (await import('./topic-access.tsx')).TopicAccess, <Skeleton rows={6} />)
 
 export function Topic() {

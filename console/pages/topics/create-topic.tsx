@@ -15,7 +15,7 @@ import { useGo } from '../../shell/address.tsx'
 import { useCapabilities, useCapability } from '../../shell/capabilities.ts'
 import { toast } from '../../shell/toasts.tsx'
 import { counted } from '../../text/format.ts'
-import { groupConfigs } from '../topic/config-groups.ts'
+import { COMPACTION_CONFIGS, groupConfigs } from '../topic/config-groups.ts'
 import { writeConfig } from '../topic/config-text.ts'
 import { refusalsOf } from '../topic/refusals.ts'
 import { ConfigField } from './config-field.tsx'
@@ -54,6 +54,12 @@ const CHECK_REST_MS = 200
 
 /** The configs that most topics need; the others are under All configs. */
 const USUAL = ['cleanup.policy', 'retention.ms', 'retention.bytes', 'storage.compression.type'] as const
+const COMPACTION: Readonly<Record<(typeof COMPACTION_CONFIGS)[number], string>> = {
+  'min.cleanable.dirty.ratio': 'Dirty share above which it is cleaned',
+  'min.compaction.lag.ms': 'Shortest time before a record is cleaned',
+  'max.compaction.lag.ms': 'Longest time before a record is cleaned',
+  'delete.retention.ms': 'Time for which tombstones stay',
+}
 const TIERED = ['remote.storage.enable', 'local.retention.ms', 'local.retention.bytes'] as const
 
 const LABELS: Readonly<Record<(typeof USUAL | typeof TIERED)[number], string>> = {
@@ -131,7 +137,16 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
     go({ page: 'topic', params: { topic: made.answer.name } })
   }
 
-  const shownAbove: readonly string[] = tier?.state === 'on' ? [...USUAL, ...TIERED] : USUAL
+  const policy =
+    draft.configs['cleanup.policy'] || inherits?.configs.find(each => each.name === 'cleanup.policy')?.value
+  const isCompacted = compaction?.state === 'on' && policy?.includes('compact') === true
+  const hasRetention = policy?.includes('delete') !== false
+  const unused = hasRetention ? undefined : 'Without an effect: the cleanup does not delete.'
+  const shownAbove: readonly string[] = [
+    ...USUAL,
+    ...(isCompacted ? COMPACTION_CONFIGS : []),
+    ...(tier?.state === 'on' ? TIERED : []),
+  ]
   const others = inherits?.configs.filter(({ name }) => !shownAbove.includes(name)) ?? []
   const offered = others.filter(config => isOffered(config, draft))
   return (
@@ -167,14 +182,15 @@ function Form({ draft: begun, onClose }: { readonly draft: Draft; readonly onClo
             </>
           }
         />
-        {configField('retention.ms', LABELS['retention.ms'])}
-        {configField('retention.bytes', LABELS['retention.bytes'])}
+        {configField('retention.ms', LABELS['retention.ms'], unused)}
+        {configField('retention.bytes', LABELS['retention.bytes'], unused)}
         {configField(
           'cleanup.policy',
           LABELS['cleanup.policy'],
           compaction !== undefined && compaction.state !== 'on' ? (compaction.because ?? undefined) : undefined,
         )}
         {configField('storage.compression.type', LABELS['storage.compression.type'], "Fixed for the topic's life.")}
+        {isCompacted && COMPACTION_CONFIGS.map(name => configField(name, COMPACTION[name]))}
         {tier?.state === 'on' && TIERED.map(name => configField(name, LABELS[name]))}
       </div>
       {tier !== undefined && tier.state !== 'on' && <p className="my-2 text-muted">Remote storage: {tier.because}</p>}

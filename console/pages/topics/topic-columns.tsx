@@ -125,7 +125,12 @@ export function topicColumns({ newestMs, why, tier }: Shown): readonly Column<To
       ...isPhoneless,
       cell: ({ summary }) => (summary === undefined ? null : <Remote summary={summary} tier={tier} />),
     },
-    { id: 'cleanup', head: 'Cleanup', ...isPhoneless, cell: ({ summary }) => summary?.cleanupPolicy },
+    {
+      id: 'cleanup',
+      head: 'Cleanup',
+      ...isPhoneless,
+      cell: ({ summary }) => <span className="whitespace-nowrap">{summary?.cleanupPolicy}</span>,
+    },
   ]
 }
 

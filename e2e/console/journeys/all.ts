@@ -13,6 +13,7 @@ import { lockout } from './lockout.ts'
 import { produceAgain } from './produce-again.ts'
 import { resetOffsets } from './reset-offsets.ts'
 import { searchAndStop } from './search-and-stop.ts'
+import { segments } from './segments.ts'
 import { sessionExpiry } from './session-expiry.ts'
 import { shareARecord } from './share-a-record.ts'
 import { shippedPassword } from './shipped-password.ts'
@@ -32,6 +33,7 @@ export const journeys: readonly Journey[] = [
   produceAgain,
   alterConfig,
   deleteTopic,
+  segments,
   resetOffsets,
   grantAndCredential,
   twoBrokers,

@@ -74,7 +74,7 @@ export const storageRoutes = [
     needs: 'viewer',
     verb: 'list segments of partition',
     tag: 'storage',
-    doc: 'A page of the segments of a partition, the oldest first. If its leader does not answer, there are no segments, and `trouble` says why.',
+    doc: 'A page of the segments of a partition, the oldest first. If its leader does not answer, `trouble` says why, and only the sealed segments are shown, from the store.',
     params: segmentsParams,
     query: segmentsQuery,
     answers: { 200: segmentsShape },
@@ -87,20 +87,10 @@ export const storageRoutes = [
       const found = await segmentsOf(rooms, topic, partition, { skip, limit })
       const leader = rooms.cluster.leaderOf(topic.id, partition)
       const place = { topic: topic.name, partition, leaderId: leader < 0 ? null : leader }
-      if (isRefusal(found)) return reply(200, { ...place, ...NO_SEGMENTS, trouble: found.message })
-      const { startOffset, endOffset, cleanedTo, uncleanable, total } = found
-      const segments = found.segments.map(shownSegment)
-      const trouble = found.areReadable ? null : UNREADABLE_SEGMENTS
-      return reply(200, { ...place, startOffset, endOffset, cleanedTo, uncleanable, segments, total, trouble })
+      return reply(200, { ...place, ...found, segments: found.segments.map(shownSegment) })
     },
   }),
 ]
-
-const UNREADABLE_SEGMENTS = 'The document of the sealed segments cannot be read, so the one segment is the whole log.'
-
-const NO_SEGMENTS = Object.freeze({
-  ...{ startOffset: null, endOffset: null, cleanedTo: null, uncleanable: null, segments: [], total: 0 },
-})
 
 function shownSegment({ sealedAtMs, firstAppendMs, lastAppendMs, cleanedAtMs, ...segment }: ListedSegment) {
   const times = {

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { BrokerRound } from '../../../src/api/storage.ts'
+import { reportOf } from './round-words.ts'
+
+const NOTHING = { partitions: 3, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+
+function round(tookMs: number | null, brokers: readonly Partial<BrokerRound>[]) {
+  const rows = brokers.map((row, id) => ({ id, outcome: 'done' as const, trouble: null, ...NOTHING, ...row }))
+  return { number: 7, startedAt: '2026-11-27T08:00:00.000Z', tookMs, brokers: rows }
+}
+
+test('a round without work says so', () => {
+  assert.equal(reportOf(round(120, [{}, {}])), 'Round 7 took 120 ms: nothing was due.')
+})
+
+test('the work of all brokers is summed, with the brokers that have not done their part', () => {
+  const busy = { rolled: 1, droppedBytes: 1_024, cleaned: 2, cleanedBytes: 512 }
+  assert.equal(
+    reportOf(round(1_500, [busy, { ...busy, failures: 1 }, { outcome: 'silent' }, { outcome: 'refused' }])),
+    'Round 7 took 1.5 s: 2 segments sealed, 2 KiB dropped, 4 partitions cleaned (1 KiB freed), 1 failure, without broker 2, 3.',
+  )
+})
+
+test('a round in progress goes on', () => {
+  assert.equal(reportOf(round(null, [{ outcome: 'running', rolled: 1 }])), 'Round 7 goes on: 1 segment sealed.')
+})
