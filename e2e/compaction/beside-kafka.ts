@@ -31,8 +31,14 @@ export interface Comparison {
   readonly tombstonesGone: number
   /** Requests whose answers were compared. */
   readonly answers: number
-  /** Differences, each with its seed, stage and broker; empty if all are as they must be. */
-  readonly differences: readonly string[]
+  /** Empty if all brokers are as they must be. */
+  readonly differences: readonly Difference[]
+}
+
+export interface Difference {
+  readonly seed: number
+  /** The stage, the broker, and the difference. */
+  readonly what: string
 }
 
 const DAY_MS = 86_400_000
@@ -59,7 +65,7 @@ export async function compareWithKafka(
     left: 0,
     tombstonesGone: 0,
     answers: 0,
-    differences: [] as string[],
+    differences: [] as Difference[],
   }
   for (let at = 0; at < seeds.length; at += atOnce) {
     const fromMs = Math.floor(performance.timeOrigin + performance.now()) - DAY_MS
@@ -81,7 +87,7 @@ async function comparePart(peers: readonly Peer[], histories: readonly History[]
   }
   const onAll = <T>(work: (side: Side) => Promise<T>) => Promise.all(sides.map(work))
   const epochs = new Map<Peer, number[]>(peers.map(peer => [peer, []]))
-  const differences: string[] = []
+  const differences: Difference[] = []
   let answers = 0
   let left = 0
 
@@ -93,14 +99,13 @@ async function comparePart(peers: readonly Peer[], histories: readonly History[]
         learnEpoch(epochs.get(peer)!, log)
         return { peer, wire, log, epochs: epochs.get(peer)! }
       })
-      const where = `seed ${history.seed}, after ${stage}`
-      for (const seen of [theirs!, ...ours]) {
-        const found = [...judgeLog(seen.log, history, stage)]
-        differences.push(...found.map(what => `${where}, ${seen.peer.name}: ${what}`))
+      const add = ({ peer: { name } }: Seen, found: Iterable<string>) => {
+        for (const what of found) differences.push({ seed: history.seed, what: `after ${stage}, ${name}: ${what}` })
       }
+      for (const seen of [theirs!, ...ours]) add(seen, judgeLog(seen.log, history, stage))
       for (const seen of ours) {
         const { found, count } = await compareAnswers(theirs!, seen, history, stage)
-        differences.push(...found.map(what => `${where}, ${seen.peer.name}: ${what}`))
+        add(seen, found)
         answers += count
       }
       if (stage === 'last') left += theirs!.log.records.length

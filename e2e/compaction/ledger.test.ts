@@ -49,10 +49,7 @@ test('a tombstone that was written during the reading may be missing only if the
   const snapshot = ledger.snapshot()
   ledger.add([write(2, 'a', null), write(3, 'd', 3)])
   const reads = [b1, write(3, 'd', 3)]
-  assert.match(
-    ledger.judge(reads, snapshot, false).defects.join(),
-    /a must be at least .* is not there; .*a tombstone/,
-  )
+  assert.match(ledger.judge(reads, snapshot, false).defects.join(), /a must be at least .* is not there; .*a tombstone/)
   assert.deepEqual(ledger.judge(reads, snapshot, true).defects, [])
 })
 

@@ -32,6 +32,8 @@ type ClientName = 'Java' | 'librdkafka' | 'kafkajs'
 export interface ReaderReport {
   readonly client: ClientName
   readonly readings: number
+  /** Those of the readings that have a defect. */
+  readonly wrong: number
   readonly records: number
   /** Keys whose newest record was written again behind the end of a reading, over all readings. */
   readonly overtaken: number
@@ -82,7 +84,7 @@ export async function readBesideCleaner(
   all.catch(() => undefined)
   const readers: Reader[] = []
   try {
-    await Promise.race([all, eventually('every key is likely written', () => ledger.size > KEYS, 60_000)])
+    await Promise.race([all, eventually('the topic has a log to read', () => ledger.size > KEYS, 60_000)])
     readers.push(
       startProgram('Java', 'java', [...JAVA_ARGUMENTS, pathOf('Reader.java')], broker),
       startProgram('librdkafka', PYTHON, [pathOf('reader.py')], broker),
@@ -159,7 +161,7 @@ interface Reader {
 
 /** Reads again and again until the time is over, and judges each reading. */
 async function readAgain({ client, read }: Reader, ledger: Ledger, isOver: () => boolean) {
-  const report = { client, readings: 0, records: 0, overtaken: 0, defects: [] as string[] }
+  const report = { client, readings: 0, wrong: 0, records: 0, overtaken: 0, defects: [] as string[] }
   do {
     const snapshot = ledger.snapshot()
     const beganAtMs = performance.now()
@@ -168,6 +170,7 @@ async function readAgain({ client, read }: Reader, ledger: Ledger, isOver: () =>
     await eventually(`the producers know all records that ${client} has read`, () => ledger.knows(reads))
     const { defects, overtaken } = ledger.judge(reads, snapshot, isSlow)
     report.readings++
+    if (defects.length > 0) report.wrong++
     report.records += reads.length
     report.overtaken += overtaken
     // A few show the cause, and all of them could fill the memory.
