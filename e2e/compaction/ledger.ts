@@ -47,7 +47,7 @@ export class Ledger {
     }
   }
 
-  /** Returns whether all these records have been acknowledged. A consumer may see a record before its producer knows. */
+  /** Returns whether all these records are acknowledged. A consumer may see a record before its producer knows. */
   knows(reads: readonly Read[]): boolean {
     return reads.every(({ partition, offset }) => this.#written[partition]?.[offset] !== undefined)
   }

@@ -67,6 +67,8 @@ export async function readBesideCleaner(
 ): Promise<ReadersReport> {
   const broker = await startCleaningProcess(cleanUp, store, {
     'svc.broker.rebalance-delay': '0ms',
+    // A machine on which much runs must not make the broker refuse clients because its own lead is in doubt.
+    'svc.broker.expiry': '1m',
     ...OPEN_SCRAPE,
   })
   await createTopic(broker, TOPIC, PARTITIONS, {
@@ -101,6 +103,8 @@ export async function readBesideCleaner(
       readers: reports.map(({ defects: _, ...report }) => report),
       defects: reports.flatMap(({ client, defects }) => defects.map(defect => `${client}: ${defect}`)),
     }
+  } catch (error) {
+    throw new Error(`the broker printed at the end:\n${broker.output().slice(-4000)}`, { cause: error })
   } finally {
     stopping.abort()
     await Promise.allSettled([all, ...readers.map(reader => reader.stop())])
