@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { isDeepStrictEqual } from 'node:util'
 import { seededRandom } from '../../src/base/random.ts'
+import { NOT_LEADER_OR_FOLLOWER, UNKNOWN_TOPIC_OR_PARTITION } from '../../src/protocol/errors.ts'
 import { createTopics } from '../../src/protocol/messages/create-topics.ts'
 import { deleteTopics } from '../../src/protocol/messages/delete-topics.ts'
 import { fetch } from '../../src/protocol/messages/fetch.ts'
@@ -86,7 +87,6 @@ async function comparePart(peers: readonly Peer[], histories: readonly History[]
     sides = await Promise.all(peers.map(async peer => ({ peer, wire: await connect(peer) })))
   }
   const onAll = <T>(work: (side: Side) => Promise<T>) => Promise.all(sides.map(work))
-  const epochs = new Map<Peer, number[]>(peers.map(peer => [peer, []]))
   const differences: Difference[] = []
   let answers = 0
   let left = 0
@@ -96,8 +96,7 @@ async function comparePart(peers: readonly Peer[], histories: readonly History[]
     for (const history of histories) {
       const [theirs, ...ours] = await onAll(async ({ peer, wire }): Promise<Seen> => {
         const log = await readLog(wire, topicOf(history))
-        learnEpoch(epochs.get(peer)!, log)
-        return { peer, wire, log, epochs: epochs.get(peer)! }
+        return { peer, wire, log, epochs: [...new Set(log.batches.map(({ leaderEpoch }) => leaderEpoch))] }
       })
       const add = ({ peer: { name } }: Seen, found: Iterable<string>) => {
         for (const what of found) differences.push({ seed: history.seed, what: `after ${stage}, ${name}: ${what}` })
@@ -205,6 +204,8 @@ async function alter(
   )
 }
 
+const NOT_YET: readonly number[] = [UNKNOWN_TOPIC_OR_PARTITION.code, NOT_LEADER_OR_FOLLOWER.code]
+
 /** Sends the batches one after the other. The broker must give each the offset that the history expects. */
 async function send(peer: Peer, wire: Wire, topic: string, { batches }: Stage): Promise<void> {
   for (const { bytes, records } of batches) {
@@ -215,7 +216,7 @@ async function send(peer: Peer, wire: Wire, topic: string, { batches }: Stage): 
     }
     let row = await sendOnce()
     // Kafka needs a moment after the creation of a topic and after a start.
-    while (row.errorCode === 3 || row.errorCode === 6) row = await sendOnce()
+    for (; NOT_YET.includes(row.errorCode); row = await sendOnce()) await pause(20)
     const { errorCode, errorMessage, baseOffset } = row
     assert.deepEqual(
       { errorCode, errorMessage, baseOffset },
@@ -268,7 +269,7 @@ interface Log {
 
 interface Seen extends Side {
   readonly log: Log
-  /** The leader epochs of this broker, ascending. */
+  /** The leader epochs of its batches, ascending. The record at the end of each stage keeps one batch of each. */
   readonly epochs: readonly number[]
 }
 
@@ -316,11 +317,6 @@ function shownOf(record: {
   const named = headers.map(header => `${header.key}=${hex(header.value)}`)
   const text = key === null ? 'null' : JSON.stringify(Buffer.from(key).toString())
   return { offset, text: `${offset} at ${timestamp}: ${text} = ${hex(value)} [${named}]` }
-}
-
-function learnEpoch(epochs: number[], { batches }: Log): void {
-  const newest = batches.at(-1)!.leaderEpoch
-  if (epochs.at(-1) !== newest) epochs.push(newest)
 }
 
 /** Yields what is wrong with the records and batches that a broker has after a cleaning. */

@@ -58,8 +58,7 @@ export class Ledger {
 
   /**
    * Judges one reading from the beginning, which began after `snapshot`. The ledger must know all its records.
-   * `mayMissTombstones`: the reading took longer than delete.retention.ms, so tombstones may have gone before it came
-   * to them.
+   * `mayMissTombstones`: the reading took so long that the cleaner may have removed tombstones before it came to them.
    */
   judge(reads: readonly Read[], snapshot: Snapshot, mayMissTombstones: boolean): Judgement {
     const defects: string[] = []

@@ -70,6 +70,8 @@ export async function startCleaningProcess(
       'svc.storage.worker.tick-interval': '200ms',
       'svc.storage.worker.lease-duration': '5s',
       'svc.admin.security-enabled': 'false',
+      // On a busy machine a broker must not refuse clients because it doubts its own lead.
+      'svc.broker.expiry': '1m',
       ...redis,
       ...settings,
     },
