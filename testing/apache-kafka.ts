@@ -34,7 +34,7 @@ export interface ApacheKafka {
   readonly pid: number
   readonly folder: string
   /**
-   * Milliseconds from the start of the process to the log line that Kafka has started, without formatting the
+   * Milliseconds from the latest start of the process to the log line that Kafka has started, without formatting the
    * storage.
    */
   readonly startedInMs: number
@@ -42,6 +42,8 @@ export interface ApacheKafka {
   output(): string
   /** Sends the signal by process id; resolves once the process is gone. */
   kill(signal: 'SIGKILL' | 'SIGTERM'): Promise<void>
+  /** Starts Kafka again on the same folder and ports. It must not be running. */
+  start(): Promise<void>
 }
 
 /** The flags of Kafka's own start script. */
@@ -105,35 +107,56 @@ export async function startApacheKafka(
   )
   format(file)
 
-  const begunAt = systemClock.monotonic()
-  const child = spawn('java', [
-    ...[...KAFKA_FLAGS, ...(options.jvmFlags ?? []), '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'],
-    ...['-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info', '-cp', classPathOf(kafkaJars)],
-    ...['kafka.Kafka', file],
-  ])
-  endWithUs(child)
-  const exited = new Promise<void>(resolve => void child.on('close', () => resolve()))
+  let child: ChildProcess | null = null
+  let exited = Promise.resolve()
+  let output = ''
+  let startedInMs = 0
+  const start = async () => {
+    assert(child === null, 'Kafka is running')
+    const begunAt = systemClock.monotonic()
+    const started = spawn('java', [
+      ...[...KAFKA_FLAGS, ...(options.jvmFlags ?? []), '-Dorg.slf4j.simpleLogger.defaultLogLevel=warn'],
+      ...['-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info', '-cp', classPathOf(kafkaJars)],
+      ...['kafka.Kafka', file],
+    ])
+    child = started
+    endWithUs(started)
+    exited = new Promise<void>(resolve => {
+      started.on('close', () => {
+        child = null
+        resolve()
+      })
+    })
+    await waitForStart(started, chunk => {
+      output += chunk
+    })
+    startedInMs = systemClock.monotonic() - begunAt
+  }
   cleanUp.after(async () => {
-    child.kill('SIGKILL')
+    child?.kill('SIGKILL')
     await exited
     await rm(folder, { recursive: true, force: true })
   })
-  const output = await waitForStart(child)
-  const startedInMs = systemClock.monotonic() - begunAt
-  assert(child.pid !== undefined, 'Kafka was started')
+  await start()
   return {
     host: '127.0.0.1',
     port,
     saslPort,
     address: `127.0.0.1:${port}`,
-    pid: child.pid,
     folder,
-    startedInMs,
-    output,
+    get pid() {
+      assert(child?.pid !== undefined, 'Kafka is running')
+      return child.pid
+    },
+    get startedInMs() {
+      return startedInMs
+    },
+    output: () => output,
     async kill(signal) {
-      child.kill(signal)
+      child?.kill(signal)
       await exited
     },
+    start,
   }
 }
 
@@ -156,11 +179,12 @@ function format(file: string): void {
   if (status !== 0) throw new Error(`Kafka's storage could not be formatted (status ${status})\n${stdout}${stderr}`)
 }
 
-/** Resolves once Kafka has started, with a function that returns its output. */
-async function waitForStart(child: ChildProcess): Promise<() => string> {
+/** Resolves once Kafka has started. `print` gets everything that it prints. */
+async function waitForStart(child: ChildProcess, print: (chunk: Buffer) => void): Promise<void> {
   let output = ''
   const started = Promise.withResolvers<void>()
   const listen = (chunk: Buffer) => {
+    print(chunk)
     output += chunk
     if (output.includes('Kafka Server started')) started.resolve()
   }
@@ -177,5 +201,4 @@ async function waitForStart(child: ChildProcess): Promise<() => string> {
   } finally {
     clearTimeout(silence)
   }
-  return () => output
 }
