@@ -53,16 +53,17 @@ async function pollOnce(wire: Caller, run: Run, positions: Map<number, number>):
       throw new Error(`Fetch of ${run.key(answer.partitionIndex)} at ${from} returned ${nameOf(answer.errorCode)}`)
     }
     const seen: Seen[] = []
+    const valueOf = run.compaction?.valueOf ?? (({ value }) => Number(value))
     for (const batch of splitBatches(answer.records ?? Buffer.alloc(0))) {
       for (const record of await readRecords(batch.bytes)) {
         // A response contains the whole batch, which may begin before the position.
         if (record.offset < from) continue
-        seen.push([record.offset, Number(record.value), batch.crc])
+        seen.push([record.offset, valueOf(record), batch.crc])
       }
+      // The cleaner may have emptied the batch.
+      positions.set(answer.partitionIndex, batch.lastOffset + 1)
     }
-    if (seen.length === 0) continue
-    polled[run.key(answer.partitionIndex)] = seen
-    positions.set(answer.partitionIndex, seen.at(-1)![0] + 1)
+    if (seen.length > 0) polled[run.key(answer.partitionIndex)] = seen
   }
   return ['poll', polled]
 }
