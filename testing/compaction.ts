@@ -18,9 +18,8 @@ export interface Compaction {
 const TOMBSTONES = 13
 const HEADER = 'value'
 
-/** Returns the records of a topic with about this many keys in each partition and padding of this many bytes. */
-export function keyedRecords(keys: number, paddingBytes: number): Compaction {
-  const padding = 'x'.repeat(paddingBytes)
+/** Returns the records of a topic with at most this many keys in each partition. Each value ends with the padding. */
+export function keyedRecords(keys: number, padding: string): Compaction {
   // Neighbouring values have keys that are far from each other.
   const keyOf = (value: number) => `key-${(value * 7919) % keys}`
   const isTombstone = (value: number) => value % TOMBSTONES === 0

@@ -8,7 +8,7 @@ import { systemRandom } from '../src/base/random.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts'
 import { fileNumber } from '../src/store/embedded/journal.ts'
 import { INDEX } from '../src/store/embedded/open-folder.ts'
-import { decodeRun, streamEnd, streamStart } from '../src/store/embedded/run-index.ts'
+import { decodeRun, type Run, streamEnd, streamStart } from '../src/store/embedded/run-index.ts'
 import { openTables } from '../src/store/embedded/tables.ts'
 
 /** Resolves with one sentence for each problem. */
@@ -24,7 +24,7 @@ export async function auditFolder(path: string): Promise<readonly string[]> {
     report: message => problems.push(message),
   })
   await store.close()
-  const used = await filesInUse(path)
+  const used = new Set((await runsIn(path)).map(({ file }) => file))
   const numbers = readdirSync(path).flatMap(name => fileNumber(name) ?? [])
   const newest = Math.max(...numbers)
   for (const number of numbers)
@@ -33,9 +33,9 @@ export async function auditFolder(path: string): Promise<readonly string[]> {
   return problems
 }
 
-/** Returns the journal files that have batches of a stream, at or above its log start. */
-async function filesInUse(path: string): Promise<ReadonlySet<number>> {
-  const used = new Set<number>()
+/** Returns the runs of batches of all streams, at or above their log starts. No store may be open in the folder. */
+export async function runsIn(path: string): Promise<readonly Run[]> {
+  const runs: Run[] = []
   const tables = openTables(join(path, INDEX), 0)
   try {
     for (const { key, value } of tables.streams.range({ start: Buffer.alloc(4), end: Buffer.alloc(4, 0xff) })) {
@@ -43,11 +43,11 @@ async function filesInUse(path: string): Promise<ReadonlySet<number>> {
       const { start } = JSON.parse(value.toString()) as { readonly start: number }
       for (const row of tables.runs.range({ start: streamStart(number), end: streamEnd(number) })) {
         const run = decodeRun(row.key, row.value)
-        if (run.nextOffset > start) used.add(run.file)
+        if (run.nextOffset > start) runs.push(run)
       }
     }
   } finally {
     await tables.close()
   }
-  return used
+  return runs
 }

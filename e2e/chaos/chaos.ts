@@ -129,7 +129,7 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
     await history.close()
     throw new Error(
       `seed ${seed}: ${(error as Error).message}\nthe history is ${path}, the broker's folder beside it; it printed:\n` +
-        broker.output().slice(-3000),
+        broker.output().slice(-300000),
       { cause: error },
     )
   }

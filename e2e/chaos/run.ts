@@ -24,6 +24,8 @@ export interface Run {
   readonly random: Random
   /** The keys of the records, if the topic is compacted. */
   readonly compaction: Compaction | null
+  /** True while a stored batch is damaged: a fetch that comes to it is answered CORRUPT_MESSAGE. */
+  isDamaged: boolean
   readonly clock: Clock
   /** True if no new operation may begin. */
   readonly stopping: boolean
@@ -72,6 +74,7 @@ export function openRun(options: RunOptions): Run {
     partitions,
     random,
     compaction,
+    isDamaged: false,
     clock,
     get stopping() {
       return stopping

@@ -84,9 +84,9 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
   /** A failure to roll does not end the turn: on a full disk only dropping makes room for the document. */
   async function tend(partition: Partition): Promise<void> {
     sealOld(partition, share)
-    if (hasToRoll(partition, nowMs)) {
+    if (hasToRoll(partition, nowMs, clock.now())) {
       await inPhase('roll', partition, async () => {
-        const rolled = await roll(rooms.documents, partition, nowMs)
+        const rolled = await roll(rooms, partition, nowMs)
         done.rolled += rolled
       })
     }
@@ -97,7 +97,7 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
       await inPhase('retention', partition, async () => {
         const bytes = await partition.trim(before)
         done.droppedBytes += bytes
-        if (hasDropped(partition)) await roll(rooms.documents, partition, nowMs)
+        if (hasDropped(partition)) await roll(rooms, partition, nowMs)
       })
     }
     if (state.pendingRows.length > 0) await inPhase('roll', partition, () => partition.flushRows())
@@ -144,8 +144,8 @@ function logOf({ state }: Partition) {
 }
 
 /** Returns whether the document of the segments has to change. */
-function hasToRoll(partition: Partition, nowMs: number): boolean {
-  return hasDropped(partition) || segmentEnds(logOf(partition), partition.state.topic.resolved, nowMs).length > 0
+function hasToRoll(partition: Partition, nowMs: number, clockMs: number): boolean {
+  return hasDropped(partition) || segmentEnds(logOf(partition), partition.state.topic.resolved, nowMs, clockMs).length > 0
 }
 
 /** Returns whether the log begins behind a segment that the document still has. */
@@ -155,11 +155,11 @@ function hasDropped({ state }: Partition): boolean {
 }
 
 /** Seals what is due and forgets dropped segments. Resolves with the number of new segments. */
-async function roll(documents: SegmentDocuments, partition: Partition, nowMs: number): Promise<number> {
+async function roll({ documents, clock }: RoundRooms, partition: Partition, nowMs: number): Promise<number> {
   const { state } = partition
   let rolled = 0
   const isChanged = await documents.change(state, sealed => {
-    const ends = segmentEnds(logOf(partition), state.topic.resolved, nowMs)
+    const ends = segmentEnds(logOf(partition), state.topic.resolved, nowMs, clock.now())
     const segments = sealed.segments.filter(({ next }) => next > state.start)
     rolled = ends.length
     if (rolled === 0 && segments.length === sealed.segments.length) return null

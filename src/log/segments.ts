@@ -71,9 +71,15 @@ export type RollConfigs = Pick<TopicConfigs, 'cleanupPolicy' | 'retentionMs' | '
  * active. Each is the end of a chunk and not above the high watermark. A segment ends with the chunk with which it
  * reaches segment.bytes. The whole active segment is sealed when its first append is segment.ms ago (for a compacted
  * topic also max.compaction.lag.ms, KIP-354), or when its newest record has passed retention.ms, as Kafka does. A chunk
- * that is not learned yet ends the search.
+ * that is not learned yet ends the search. `nowMs` is the time by which data expires. `clockMs` is the system clock, by
+ * which appends are stamped, whether or not it is trusted.
  */
-export function segmentEnds(log: RollableLog, configs: RollConfigs, nowMs: number): readonly number[] {
+export function segmentEnds(
+  log: RollableLog,
+  configs: RollConfigs,
+  nowMs: number,
+  clockMs = nowMs,
+): readonly number[] {
   const { cleanupPolicy, retentionMs, segmentBytes, segmentMs, maxCompactionLagMs = Number.POSITIVE_INFINITY } = configs
   const mostMs = cleanupPolicy.includes('compact') ? Math.min(segmentMs, maxCompactionLagMs) : segmentMs
   const expiredMs =
@@ -101,7 +107,9 @@ export function segmentEnds(log: RollableLog, configs: RollConfigs, nowMs: numbe
     firstMs = null
     newestMs = -1
   }
-  if (bytes > 0 && (nowMs - firstMs! >= mostMs || newestMs < expiredMs)) ends.push(last)
+  if (bytes === 0) return ends
+  // A first append that is far in the future was stamped by a clock that was wrong.
+  if (Math.abs(clockMs - firstMs!) >= mostMs || newestMs < expiredMs) ends.push(last)
   return ends
 }
 

@@ -13,6 +13,11 @@ export interface CompactedTopics {
   readonly compaction: Compaction
 }
 
+const KEYS = 1_500
+const PADDING_BYTES = 400
+/** The end of each value. */
+export const PADDING = 'x'.repeat(PADDING_BYTES)
+
 const DAYS_MS = 7 * 24 * 60 * 60_000
 
 export const COMPACTED: CompactedTopics = {
@@ -28,7 +33,7 @@ export const COMPACTED: CompactedTopics = {
     'message.timestamp.after.max.ms': String(DAYS_MS),
   },
   // More keys than the smallest map takes, so that some passes are partial.
-  compaction: keyedRecords(1_500, 400),
+  compaction: keyedRecords(KEYS, PADDING),
 }
 
 /** Settings with which rounds of the storage worker follow each other quickly. */
@@ -39,6 +44,7 @@ export const CLEANING: Readonly<Record<string, string>> = {
   'svc.storage.worker.dedupe-buffer': '24KB',
   'svc.storage.local.embedded.journal-file-bytes': '1MB',
   'svc.admin.security-enabled': 'false',
+  'svc.admin.anonymous-prometheus': 'true',
 }
 
 const CLEANED_MS = 60_000
