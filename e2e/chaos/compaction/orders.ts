@@ -1,6 +1,6 @@
 // Gives orders to brokers that were started with stop-at.ts: stop at a step of the cleaner, or move the clock.
 
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +26,11 @@ export interface Orders {
   stopAt(brokers: readonly BrokerProcess[], run: Run, stop: { step: string; nth: number; signal: Signal }): Promise<
     readonly BrokerProcess[]
   >
+}
+
+async function standsStill(pid: number): Promise<void> {
+  const isStopped = () => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  await eventually(`process ${pid} stands still`, isStopped)
 }
 
 export async function openOrders(cleanUp: CleanUp): Promise<Orders> {
@@ -64,7 +69,10 @@ export async function openOrders(cleanUp: CleanUp): Promise<Orders> {
         STEP_MS,
       )
       await Promise.all(brokers.map((broker, at) => hasStopped(at) || give(broker, {}, () => hasStopped(at))))
-      return brokers.filter((_, at) => hasStopped(at))
+      const stopped = brokers.filter((_, at) => hasStopped(at))
+      // A SIGCONT that comes before the SIGSTOP would be lost.
+      if (stop.signal === 'SIGSTOP') for (const { pid } of stopped) await standsStill(pid)
+      return stopped
     },
   }
 }

@@ -7,7 +7,20 @@ import { eventually } from '../../../testing/eventually.ts'
 import type { BrokerProcess } from '../../../testing/process.ts'
 import { newestFile } from '../../../testing/torn-file.ts'
 import { connect } from '../../../testing/wire.ts'
-import { isTakenForDead } from '../redis/faults.ts'
+import {
+  cutOffBroker,
+  disturbRedisLink,
+  fillRedis,
+  flushFunctions,
+  isTakenForDead,
+  killBrokers,
+  killConnections,
+  killRedis,
+  pauseRedis,
+  storm,
+  swallowReplies,
+} from '../redis/faults.ts'
+import { killsOfRedis } from '../redis/kill-faults.ts'
 import { readCounter } from '../redis/probing.ts'
 import type { Fault, RoundContext } from '../redis/round.ts'
 import type { Node } from '../redis/scene.ts'
@@ -148,3 +161,19 @@ const PAUSED = ['a piece is with the store', 'a piece is cleaned', 'a piece is w
 export function otherFaults(orders: Orders): readonly Fault[] {
   return [...PAUSED.map(step => pauseAt(step, orders)), fullRedis, clockJump(orders), flippedBit]
 }
+
+/** Faults of Redis and of the way to it. */
+export const storeFaults: readonly Fault[] = [
+  cutOffBroker,
+  killRedis,
+  swallowReplies,
+  killConnections,
+  fillRedis,
+  flushFunctions,
+  pauseRedis,
+  disturbRedisLink,
+  killBrokers,
+  storm,
+  killsOfRedis({ kills: 3, withBrokers: false }),
+  killsOfRedis({ kills: 3, withBrokers: true }),
+]
