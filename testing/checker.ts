@@ -248,7 +248,8 @@ function countFirm({ offsets, valuesAt, writers, readValues }: KeyStory, compact
     // A tombstone without an answer may have removed its key, and then have gone unseen.
     const removed = new Set<string>()
     for (const [value, { type }] of writers)
-      if (type === 'info' && compaction.isTombstone(value) && !readValues.has(value)) removed.add(compaction.keyOf(value))
+      if (type === 'info' && compaction.isTombstone(value) && !readValues.has(value))
+        removed.add(compaction.keyOf(value))
     const newer = new Set<string>()
     for (let place = offsets.length - 1; place >= 0; place--) {
       const at = valuesAt.get(offsets[place]!)!

@@ -54,12 +54,12 @@ async function pollOnce(wire: Caller, run: Run, positions: Map<number, number>):
       throw new Error(`Fetch of ${run.key(answer.partitionIndex)} at ${from} returned ${nameOf(answer.errorCode)}`)
     }
     const seen: Seen[] = []
-    const valueOf = run.compaction?.valueOf ?? (({ value }) => Number(value))
+    const numberOf = run.compaction?.valueOf ?? (({ value }) => Number(value))
     for (const batch of splitBatches(answer.records ?? Buffer.alloc(0))) {
       for (const record of await readRecords(batch.bytes)) {
         // A response contains the whole batch, which may begin before the position.
         if (record.offset < from) continue
-        seen.push([record.offset, valueOf(record), batch.crc])
+        seen.push([record.offset, numberOf(record), batch.crc])
       }
       // The cleaner may have emptied the batch.
       positions.set(answer.partitionIndex, batch.lastOffset + 1)

@@ -145,7 +145,9 @@ function logOf({ state }: Partition) {
 
 /** Returns whether the document of the segments has to change. */
 function hasToRoll(partition: Partition, nowMs: number, clockMs: number): boolean {
-  return hasDropped(partition) || segmentEnds(logOf(partition), partition.state.topic.resolved, nowMs, clockMs).length > 0
+  return (
+    hasDropped(partition) || segmentEnds(logOf(partition), partition.state.topic.resolved, nowMs, clockMs).length > 0
+  )
 }
 
 /** Returns whether the log begins behind a segment that the document still has. */

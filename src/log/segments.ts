@@ -74,12 +74,7 @@ export type RollConfigs = Pick<TopicConfigs, 'cleanupPolicy' | 'retentionMs' | '
  * that is not learned yet ends the search. `nowMs` is the time by which data expires. `clockMs` is the system clock, by
  * which appends are stamped, whether or not it is trusted.
  */
-export function segmentEnds(
-  log: RollableLog,
-  configs: RollConfigs,
-  nowMs: number,
-  clockMs = nowMs,
-): readonly number[] {
+export function segmentEnds(log: RollableLog, configs: RollConfigs, nowMs: number, clockMs = nowMs): readonly number[] {
   const { cleanupPolicy, retentionMs, segmentBytes, segmentMs, maxCompactionLagMs = Number.POSITIVE_INFINITY } = configs
   const mostMs = cleanupPolicy.includes('compact') ? Math.min(segmentMs, maxCompactionLagMs) : segmentMs
   const expiredMs =

@@ -26,7 +26,12 @@ const PATIENCE_MS = 60_000
 export const OLD: Readonly<Record<string, string>> = { 'retention.ms': '8000', 'segment.ms': '1000' }
 
 /** Writes this many MiB to the first partition of a topic. */
-export async function fillTopic(brokers: readonly BrokerProcess[], topic: string, mib: number, run: Run): Promise<void> {
+export async function fillTopic(
+  brokers: readonly BrokerProcess[],
+  topic: string,
+  mib: number,
+  run: Run,
+): Promise<void> {
   const ports = brokers.map(({ port }) => port)
   const caller = openClusterCaller({ topic, ports, route: port => port, timeoutMs: 30_000, random: run.random })
   for (let sent = 0; sent < (mib * 1024 * 1024) / BATCH_BYTES; ) {
@@ -72,7 +77,8 @@ export async function jumpClocks(
 }
 
 const MIDDLE = Math.floor(PADDING.length / 2)
-const FLIPPED = PADDING.slice(0, MIDDLE) + String.fromCharCode(PADDING.charCodeAt(MIDDLE) ^ 1) + PADDING.slice(MIDDLE + 1)
+const FLIPPED =
+  PADDING.slice(0, MIDDLE) + String.fromCharCode(PADDING.charCodeAt(MIDDLE) ^ 1) + PADDING.slice(MIDDLE + 1)
 
 /**
  * Flips a bit in the padding of the last value in this part of a file. Resolves to false if it has no value. With

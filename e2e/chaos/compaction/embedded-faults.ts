@@ -8,7 +8,16 @@ import { runsIn } from '../../../testing/folder-audit.ts'
 import type { SmallDisk } from '../../../testing/small-disk.ts'
 import { createTopic, removeTopic } from '../../../testing/topic.ts'
 import { disturbNetwork, type Scene } from '../chaos.ts'
-import { fillTopic, flipBit, isUncleanable, jumpClocks, MOST_TIMES, OLD, PROGRESS, watchForWaits } from './common-faults.ts'
+import {
+  fillTopic,
+  flipBit,
+  isUncleanable,
+  jumpClocks,
+  MOST_TIMES,
+  OLD,
+  PROGRESS,
+  watchForWaits,
+} from './common-faults.ts'
 import type { Orders } from './orders.ts'
 import { EMBEDDED_STEPS, PASS_STEPS } from './steps.ts'
 

@@ -23,9 +23,11 @@ export interface Orders {
    * Orders all brokers to stop at a step. Resolves with those that have stopped there: mostly one, the first. The
    * others go on.
    */
-  stopAt(brokers: readonly BrokerProcess[], run: Run, stop: { step: string; nth: number; signal: Signal }): Promise<
-    readonly BrokerProcess[]
-  >
+  stopAt(
+    brokers: readonly BrokerProcess[],
+    run: Run,
+    stop: { step: string; nth: number; signal: Signal },
+  ): Promise<readonly BrokerProcess[]>
 }
 
 async function standsStill(pid: number): Promise<void> {

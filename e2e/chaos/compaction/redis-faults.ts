@@ -26,7 +26,16 @@ import type { Fault, RoundContext } from '../redis/round.ts'
 import type { Node } from '../redis/scene.ts'
 import { makeTopic, unmakeTopic } from '../redis/topics.ts'
 import type { Run } from '../run.ts'
-import { fillTopic, flipBit, isUncleanable, jumpClocks, MOST_TIMES, OLD, PROGRESS, watchForWaits } from './common-faults.ts'
+import {
+  fillTopic,
+  flipBit,
+  isUncleanable,
+  jumpClocks,
+  MOST_TIMES,
+  OLD,
+  PROGRESS,
+  watchForWaits,
+} from './common-faults.ts'
 import type { Orders } from './orders.ts'
 import { PASS_STEPS, REDIS_STEPS } from './steps.ts'
 

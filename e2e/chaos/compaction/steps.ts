@@ -82,12 +82,20 @@ export const REDIS_STEPS: readonly Place[] = [
 
 export const PLACES: readonly Place[] = [...PASS_STEPS, ...EMBEDDED_STEPS, ...REDIS_STEPS]
 
-/** Small limits, so that a pass of little data has many pieces, and checkpoints come often. */
+/**
+ * Small limits, so that a pass of little data has many pieces, and checkpoints come often. The cleaner's thread has the
+ * usual priority: on a busy machine a round could otherwise wait for minutes until it gets the processor.
+ */
 export const LIMITS: readonly Omit<Place, 'step'>[] = [
   { file: PASS, text: 'const PIECE_BYTES = 1024 * 1024', instead: 'const PIECE_BYTES = 32 * 1024' },
   {
     file: 'src/store/embedded/embedded-store.ts',
     text: 'options.checkpointBytes ?? CHECKPOINT_BYTES',
     instead: 'options.checkpointBytes ?? 512 * 1024',
+  },
+  {
+    file: 'src/base/quiet-thread.ts',
+    text: 'setPriority(thread, constants.priority.PRIORITY_LOW)',
+    instead: 'setPriority(thread, constants.priority.PRIORITY_NORMAL)',
   },
 ]

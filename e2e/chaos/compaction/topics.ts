@@ -1,9 +1,9 @@
 // The compacted topics of the chaos runs, the settings of brokers that clean them all the time, and how far they are
 // cleaned. The faults and the rounds are elsewhere.
 
-import { eventually } from '../../../testing/eventually.ts'
 import { adminClient } from '../../../testing/admin-client.ts'
 import { type Compaction, keyedRecords } from '../../../testing/compaction.ts'
+import { eventually } from '../../../testing/eventually.ts'
 import type { Key } from '../../../testing/history.ts'
 import type { Run } from '../run.ts'
 

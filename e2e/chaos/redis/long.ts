@@ -3,12 +3,12 @@
 
 import { systemClock, within } from '../../../src/base/clock.ts'
 import { noRedis } from '../../../testing/redis.ts'
+import type { CompactedTopics } from '../compaction/topics.ts'
 import { CLUSTER_FAULTS } from './cluster-faults.ts'
 import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
 import { ALONE_FAULTS, BROKER_FAULTS } from './faults.ts'
 import { killsOfRedis } from './kill-faults.ts'
 import { UNSYNCED, unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
-import type { CompactedTopics } from '../compaction/topics.ts'
 import { type Fault, runRound } from './round.ts'
 import {
   type ClusterScene,
