@@ -68,6 +68,8 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
   const { faults, seed, fault, compacted = null } = options
   const partitions = compacted?.partitions ?? PARTITIONS
   const random = seededRandom(seed)
+  // The faults have a generator of their own, because no seed decides which client takes the next number.
+  const faultsRandom = seededRandom(seed * 2003 + 1)
   const folder = await mkdtemp(join(tmpdir(), 'ketch-chaos-'))
   const path = join(folder, 'history.ndjson')
   const history = recordHistory({ path })
@@ -105,7 +107,7 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
     for (let number = 1; number <= faults; number++) {
       await Promise.race([run.progress(LEAST_PROGRESS + random.below(PROGRESS_SPREAD)), failed])
       history.fault(`${number} begins`)
-      const what = await Promise.race([fault({ broker, proxy, run, random, history }), failed])
+      const what = await Promise.race([fault({ broker, proxy, run, random: faultsRandom, history }), failed])
       history.fault(`${number} is over: ${what}`)
       slowestStartMs = Math.max(slowestStartMs, broker.startedInMs)
     }
@@ -129,7 +131,7 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
     await history.close()
     throw new Error(
       `seed ${seed}: ${(error as Error).message}\nthe history is ${path}, the broker's folder beside it; it printed:\n` +
-        broker.output().slice(-300000),
+        broker.output().slice(-3000),
       { cause: error },
     )
   }

@@ -41,6 +41,13 @@ test('the active segment is sealed when its first append is segment.ms ago', () 
   assert.deepEqual(segmentEnds(logOf(chunks), KEEP, HOUR + 1_000), [2])
 })
 
+test('segment.ms goes by the system clock, and a first append that is far in the future does not hold a segment open', () => {
+  const chunks = chunksOf({ bytes: 10, atMs: 25 * HOUR })
+  assert.deepEqual(segmentEnds(logOf(chunks), KEEP, HOUR, 25 * HOUR), [], 'a clock that jumped before the append')
+  assert.deepEqual(segmentEnds(logOf(chunks), KEEP, HOUR, 26 * HOUR), [1])
+  assert.deepEqual(segmentEnds(logOf(chunks), KEEP, HOUR, HOUR), [1], 'a clock that was set back after the append')
+})
+
 test('if the first append is unknown, the time that retention uses stands in', () => {
   const chunks = chunksOf({ bytes: 10, timestamp: 5_000, atMs: 9_000 }).map(chunk => ({
     ...chunk,

@@ -46,8 +46,13 @@ export async function runCompaction(options: LongOptions): Promise<boolean> {
     const end = Math.min(rounds + 1, next + Math.ceil((rounds - onEmbedded) * stage.share))
     const of = numbers.slice(next - 1, end - 1)
     next = end
-    const round = await playStage(stage, of.filter(isWanted), seed, of[0])
-    if (round !== null) failed(round)
+    // A failed round ends its scene. The rounds behind it have a new one.
+    for (let left = of.filter(isWanted); left.length > 0; ) {
+      const round = await playStage(stage, left, seed, of[0])
+      if (round === null) return
+      failed(round)
+      left = left.filter(number => number > round)
+    }
   }
   await withOrders(async orders => {
     for (const stage of stagesOf(orders)) await runStage(stage)

@@ -20,7 +20,7 @@ import {
   storm,
   swallowReplies,
 } from '../redis/faults.ts'
-import { killsOfRedis } from '../redis/kill-faults.ts'
+import { killsOfRedis, startAnyway } from '../redis/kill-faults.ts'
 import { readCounter } from '../redis/probing.ts'
 import type { Fault, RoundContext } from '../redis/round.ts'
 import type { Node } from '../redis/scene.ts'
@@ -58,7 +58,7 @@ const killAt = (step: string, orders: Orders): Fault => ({
     await Promise.all(stopped.map(broker => broker.exited))
     // Half of the time another broker finishes the pass.
     if (stopped.length < scene.nodes.length && random.below(2) === 0) await run.progress(PROGRESS)
-    await Promise.all(stopped.map(broker => broker.start()))
+    await Promise.all(stopped.map(startAnyway))
     return `kill -9 of ${stopped.length} when ${step}, ${nth}`
   },
 })

@@ -3,7 +3,7 @@
 import { eventually } from '../../../testing/eventually.ts'
 import type { TcpProxy } from '../../../testing/proxy.ts'
 import { halfOpenClient } from './half-open.ts'
-import { killsOfRedis } from './kill-faults.ts'
+import { killsOfRedis, startAnyway } from './kill-faults.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { EXPIRY_MS, type Node } from './scene.ts'
 import { topicAgain } from './topic-again.ts'
@@ -33,7 +33,7 @@ export const killBrokers: Fault = {
   name: 'kill -9 of all brokers',
   async act({ scene }) {
     await Promise.all(scene.nodes.map(({ broker }) => broker.kill('SIGKILL')))
-    await Promise.all(scene.nodes.map(({ broker }) => broker.start()))
+    await Promise.all(scene.nodes.map(({ broker }) => startAnyway(broker)))
     return 'kill -9 of all brokers'
   },
 }
@@ -47,7 +47,7 @@ export const storm: Fault = {
       ids.push(id)
       await broker.kill('SIGKILL')
       await context.run.pause(context.random.below(EXPIRY_MS))
-      await broker.start()
+      await startAnyway(broker)
     }
     return `kill -9 of brokers ${ids.join()}`
   },
