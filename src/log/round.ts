@@ -1,6 +1,7 @@
 // One round of the storage worker over the partitions that this broker leads. For each partition it first rolls the
 // active segment (segments.ts), then drops old data (droppable.ts). Then the cleaner has its turn, one partition at a
-// time, the dirtiest first. The storage worker decides when a round begins; without a round nothing is rolled, dropped
+// time, the dirtiest first. A pass over a large log takes longer than a round: it goes on beside the next rounds, so
+// that they still drop old data. The storage worker decides when a round begins; without a round nothing is rolled, dropped
 // or cleaned. A partition with nothing to do costs no call of the store.
 
 import { type Clock, takingTurns } from '../base/clock.ts'
@@ -37,8 +38,7 @@ export interface RoundRooms {
   readonly clock: Clock
   readonly leadership: Leadership
   readonly documents: SegmentDocuments
-  /** Null: nothing is cleaned. */
-  readonly cleaner: RoundCleaner | null
+  readonly cleaner: RoundCleaner
   /** Counts and logs a failed phase of a partition. */
   failed(phase: Phase, partition: Partition, error: unknown): void
 }
@@ -63,23 +63,21 @@ const PARTS = 8
 /** The event loop goes first after this time. */
 const TURN_MS = 5
 
-/** Resolves with what was done when every partition had its turn. A failure ends only the work on its partition. */
-export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<RoundReport> {
-  const { clock, leadership, cleaner } = rooms
+export type Tended = Omit<RoundReport, keyof Cleaned> & Pick<Cleaned, 'failures'>
+export type Cleaned = Pick<RoundReport, 'cleaned' | 'cleanedBytes' | 'failures'>
+
+/**
+ * Rolls and drops. Resolves with what was done when every partition had its turn. A failure ends only the work on its
+ * partition.
+ */
+export async function tendAll(rooms: RoundRooms, share: RoundShare): Promise<Tended> {
+  const { clock } = rooms
   const { partitions, concurrency, nowMs } = share
-  const done = { partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+  const done = { partitions: 0, rolled: 0, droppedBytes: 0, failures: 0 }
   const turns = takingTurns(clock, TURN_MS)
 
-  const isOurs = ({ state }: Partition) => state.refusal === null && state.epoch > 0 && leadership.isConfirmed
-
-  async function inPhase(phase: Phase, partition: Partition, work: () => Promise<void>): Promise<void> {
-    try {
-      await work()
-    } catch (error) {
-      done.failures++
-      rooms.failed(phase, partition, error)
-    }
-  }
+  const inPhase = (phase: Phase, partition: Partition, work: () => Promise<void>) =>
+    attempt(rooms, done, phase, partition, work)
 
   /** A failure to roll does not end the turn: on a full disk only dropping makes room for the document. */
   async function tend(partition: Partition): Promise<void> {
@@ -90,7 +88,7 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
         done.rolled += rolled
       })
     }
-    if (!isOurs(partition)) return
+    if (!isOurs(rooms, partition)) return
     const { state } = partition
     const before = droppableBefore({ ...logOf(partition), archivedTo: null }, state.topic.resolved, nowMs)
     if (before > state.start) {
@@ -109,18 +107,26 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
       const others = turns()
       if (others !== undefined) await others
       if (share.isStopped()) return
-      if (!isOurs(partition)) continue
+      if (!isOurs(rooms, partition)) continue
       done.partitions++
       await tend(partition)
     }
   }
   await Promise.all(Array.from({ length: concurrency }, work))
 
-  for (const { partition } of cleaner?.candidates(partitions, nowMs) ?? []) {
+  return done
+}
+
+/** Cleans the partitions that are due. Resolves like tendAll. */
+export async function cleanDue(rooms: RoundRooms, share: RoundShare): Promise<Cleaned> {
+  const { cleaner } = rooms
+  const { partitions, nowMs } = share
+  const done = { cleaned: 0, cleanedBytes: 0, failures: 0 }
+  for (const { partition } of cleaner.candidates(partitions, nowMs)) {
     if (share.isStopped()) break
-    if (!isOurs(partition)) continue
-    await inPhase('cleaning', partition, async () => {
-      const { bytesDropped } = await cleaner!.clean(partition, nowMs)
+    if (!isOurs(rooms, partition)) continue
+    await attempt(rooms, done, 'cleaning', partition, async () => {
+      const { bytesDropped } = await cleaner.clean(partition, nowMs)
       const { cleanedTo } = partition.state.cleaned
       done.cleaned++
       done.cleanedBytes += bytesDropped
@@ -128,6 +134,25 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
     })
   }
   return done
+}
+
+function isOurs({ leadership }: RoundRooms, { state }: Partition): boolean {
+  return state.refusal === null && state.epoch > 0 && leadership.isConfirmed
+}
+
+async function attempt(
+  rooms: RoundRooms,
+  done: { failures: number },
+  phase: Phase,
+  partition: Partition,
+  work: () => Promise<void>,
+): Promise<void> {
+  try {
+    await work()
+  } catch (error) {
+    done.failures++
+    rooms.failed(phase, partition, error)
+  }
 }
 
 /** Seals the open chunk if its data has waited for long, so that a log that fills slowly expires in parts. */
