@@ -1,8 +1,8 @@
 // One round of the storage worker over the partitions that this broker leads. For each partition it first rolls the
 // active segment (segments.ts), then drops old data (droppable.ts). Then the cleaner has its turn, one partition at a
 // time, the dirtiest first. A pass over a large log takes longer than a round: it goes on beside the next rounds, so
-// that they still drop old data. The storage worker decides when a round begins; without a round nothing is rolled, dropped
-// or cleaned. A partition with nothing to do costs no call of the store.
+// that they still drop old data. The storage worker decides when a round begins; without a round nothing is rolled,
+// dropped or cleaned. A partition with nothing to do costs no call of the store.
 
 import { type Clock, takingTurns } from '../base/clock.ts'
 import { droppableBefore } from './droppable.ts'

@@ -39,7 +39,8 @@ import {
 import type { Orders } from './orders.ts'
 import { PASS_STEPS, REDIS_STEPS } from './steps.ts'
 
-const ENDED = 'svc_storage_cleaner_passes_total{result="ended"}'
+/** The results of a pass that another leader has ended: it is refused, or Redis has closed the connection meanwhile. */
+const ENDED = ['ended', 'failed'].map(result => `svc_storage_cleaner_passes_total{result="${result}"}`)
 /** More than one append, and less than the old topic. */
 const ROOM_BYTES = 200_000
 /** The flipped bit may be in an entry that another writer was about to replace. */
@@ -63,13 +64,18 @@ const killAt = (step: string, orders: Orders): Fault => ({
   },
 })
 
+async function countEnded({ broker }: Node): Promise<number> {
+  const counts = await Promise.all(ENDED.map(name => readCounter(broker, name)))
+  return counts.reduce((sum, count) => sum + count, 0)
+}
+
 /** The broker stops inside of a pass until another one leads its partitions. Then it goes on where it was. */
 const pauseAt = (step: string, orders: Orders): Fault => ({
   name: `a pause past the expiry when ${step}`,
   async act(context) {
     const { scene, run, random } = context
     const ended = new Map<Node, number>()
-    for (const node of scene.nodes) ended.set(node, await readCounter(node.broker, ENDED))
+    for (const node of scene.nodes) ended.set(node, await countEnded(node))
     const taken = new Map(scene.nodes.map(node => [node, isTakenForDead(context, node.id)]))
     const nth = 1 + random.below(MOST_TIMES)
     const stopped = await orders.stopAt(brokersOf(context), run, { step, nth, signal: 'SIGSTOP' })
@@ -79,7 +85,7 @@ const pauseAt = (step: string, orders: Orders): Fault => ({
     await run.progress(5 * PROGRESS)
     first.broker.resume()
     // The store refuses its next piece, because another broker leads. So its pass ends and changes nothing.
-    const isOver = async () => (await readCounter(first.broker, ENDED)) > ended.get(first)!
+    const isOver = async () => (await countEnded(first)) > ended.get(first)!
     await eventually(`the pass of broker ${first.id} ends`, isOver, 30_000)
     return `broker ${first.id} paused past its expiry when ${step}, ${nth}`
   },

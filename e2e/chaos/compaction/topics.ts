@@ -39,7 +39,7 @@ export const COMPACTED: CompactedTopics = {
 /** Settings with which rounds of the storage worker follow each other quickly. */
 export const CLEANING: Readonly<Record<string, string>> = {
   'svc.storage.worker.tick-interval': '150ms',
-  'svc.storage.worker.lease-duration': '2s',
+  'svc.storage.worker.lease-duration': '5s',
   // 921 keys.
   'svc.storage.worker.dedupe-buffer': '24KB',
   'svc.storage.local.embedded.journal-file-bytes': '1MB',
@@ -47,7 +47,7 @@ export const CLEANING: Readonly<Record<string, string>> = {
   'svc.admin.anonymous-prometheus': 'true',
 }
 
-const CLEANED_MS = 60_000
+const CLEANED_MS = 180_000
 
 interface Cleaned {
   readonly cleanedTo: number
