@@ -6,6 +6,7 @@
 // its rank in this order. Cost: O(V log V) for V values sent or seen; memory O(V).
 
 import { assert } from '../src/base/assert.ts'
+import type { Compaction } from './compaction.ts'
 import type { History, Key, Op, Seen } from './history.ts'
 
 /** Every verdict with its meaning. */
@@ -52,9 +53,14 @@ export interface Expectations {
   readonly complete: boolean
   /** True if offsets have no gaps: no transactions, no compaction, no `offset.sequence.bits`. */
   readonly dense: boolean
+  /**
+   * The records of a compacted topic: one may be missing once a newer one of its key is there, and a tombstone at any
+   * time. A batch gets another checksum when the cleaner removes records from it. Null: no topic is compacted.
+   */
+  readonly compaction: Compaction | null
 }
 
-const STRICT: Expectations = { duplicates: 'none', complete: true, dense: true }
+const STRICT: Expectations = { duplicates: 'none', complete: true, dense: true, compaction: null }
 
 /** An operation with its begin and its end. If it never ended, it is unknown (`info`) and ends at Infinity. */
 interface Done extends Omit<Op, 'type' | 'time'> {
@@ -74,6 +80,8 @@ interface KeyStory {
   placeOf: ReadonlyMap<number, number>
   firstPlace: ReadonlyMap<number, number>
   lastPlace: ReadonlyMap<number, number>
+  /** By place: how many of the offsets below it compaction must have kept. */
+  firmBelow: readonly number[]
 }
 
 /**
@@ -88,7 +96,7 @@ export function checkHistory(
   const done = pairUp('ops' in ops ? ops.ops : ops)
   const found: Anomaly[] = []
   const report = (kind: AnomalyKind, detail: string) => void found.push({ kind, detail })
-  const stories = tellStories(done, report)
+  const stories = tellStories(done, expected.compaction, report)
   checkDuplicates(stories, expected, report)
   checkLosses(stories, expected, report)
   checkReads(done, stories, report)
@@ -145,7 +153,7 @@ function* pollsOf(op: Done): Generator<readonly [key: Key, seen: readonly Seen[]
   for (const micro of op.value) if (micro[0] === 'poll' && micro[1] !== undefined) yield* Object.entries(micro[1])
 }
 
-function tellStories(done: readonly Done[], report: Report): Map<Key, KeyStory> {
+function tellStories(done: readonly Done[], compaction: Compaction | null, report: Report): Map<Key, KeyStory> {
   const stories = new Map<Key, KeyStory>()
   const storyOf = (key: Key): KeyStory => {
     let story = stories.get(key)
@@ -160,6 +168,7 @@ function tellStories(done: readonly Done[], report: Report): Map<Key, KeyStory> 
         placeOf: none,
         firstPlace: none,
         lastPlace: none,
+        firmBelow: [],
       }
       stories.set(key, story)
     }
@@ -179,7 +188,7 @@ function tellStories(done: readonly Done[], report: Report): Map<Key, KeyStory> 
       const story = storyOf(key)
       for (const [offset, value, crc] of seen) {
         see(story, offset, value)
-        if (crc === undefined) continue
+        if (crc === undefined || compaction !== null) continue
         const before = story.crcAt.get(offset)
         if (before === undefined) story.crcAt.set(offset, crc)
         else if (before !== crc) {
@@ -190,7 +199,10 @@ function tellStories(done: readonly Done[], report: Report): Map<Key, KeyStory> 
     if (!tookEffect(op, stories)) continue
     for (const [key, offset, value] of sendsOf(op)) if (offset !== null) see(storyOf(key), offset, value)
   }
-  for (const [key, story] of stories) rankOffsets(key, story, report)
+  for (const [key, story] of stories) {
+    rankOffsets(key, story, report)
+    story.firmBelow = countFirm(story, compaction)
+  }
   return stories
 }
 
@@ -229,6 +241,34 @@ function rankOffsets(key: Key, story: KeyStory, report: Report): void {
   Object.assign(story, { offsets, placeOf, firstPlace, lastPlace })
 }
 
+/** Returns by place how many of the offsets below it compaction must have kept. */
+function countFirm({ offsets, valuesAt, writers, readValues }: KeyStory, compaction: Compaction | null): number[] {
+  const isFirm = new Array<boolean>(offsets.length).fill(true)
+  if (compaction !== null) {
+    // A tombstone without an answer may have removed its key, and then have gone unseen.
+    const removed = new Set<string>()
+    for (const [value, { type }] of writers)
+      if (type === 'info' && compaction.isTombstone(value) && !readValues.has(value))
+        removed.add(compaction.keyOf(value))
+    const newer = new Set<string>()
+    for (let place = offsets.length - 1; place >= 0; place--) {
+      const at = valuesAt.get(offsets[place]!)!
+      const value = at instanceof Set ? [...at][0]! : at
+      const key = compaction.keyOf(value)
+      isFirm[place] = !newer.has(key) && !removed.has(key) && !compaction.isTombstone(value)
+      newer.add(key)
+    }
+  }
+  const below = [0]
+  for (const firm of isFirm) below.push(below.at(-1)! + (firm ? 1 : 0))
+  return below
+}
+
+/** Returns how many of the offsets of these places compaction must have kept. */
+function firmBetween({ firmBelow }: KeyStory, from: number, to: number): number {
+  return firmBelow[to]! - firmBelow[from]!
+}
+
 function checkDuplicates(stories: ReadonlyMap<Key, KeyStory>, expected: Expectations, report: Report): void {
   for (const [key, story] of stories) {
     for (const [value, first] of story.firstPlace) {
@@ -247,12 +287,14 @@ function checkLosses(stories: ReadonlyMap<Key, KeyStory>, expected: Expectations
     for (const [value, place] of story.lastPlace) {
       if (place > furthestRead || story.readValues.has(value)) continue
       const writer = story.writers.get(value)
-      if (writer === undefined || !tookEffect(writer, stories)) continue
+      if (writer === undefined || !tookEffect(writer, stories) || firmBetween(story, place, place + 1) === 0) continue
       report('lost-write', `${key} value ${value} at offset ${story.offsets[place]}, sent by operation ${writer.index}`)
     }
     if (expected.complete) {
       for (const [value, writer] of story.writers) {
         if (writer.type !== 'ok' || story.readValues.has(value)) continue
+        const place = story.lastPlace.get(value)
+        if (place === undefined ? expected.compaction !== null : firmBetween(story, place, place + 1) === 0) continue
         report('unseen', `${key} value ${value}, acknowledged by operation ${writer.index}`)
       }
     }
@@ -293,7 +335,8 @@ function checkPollOrder(done: readonly Done[], stories: ReadonlyMap<Key, KeyStor
       for (const key of last.keys()) if (!kept.has(key)) last.delete(key)
     }
     for (const [key, seen] of pollsOf(op)) {
-      const { placeOf } = stories.get(key)!
+      const story = stories.get(key)!
+      const { placeOf } = story
       const moved = op.rebalanced?.includes(key) === true
       let previous: number | null = null
       for (const [offset] of seen) {
@@ -303,6 +346,7 @@ function checkPollOrder(done: readonly Done[], stories: ReadonlyMap<Key, KeyStor
         previous = place
         if (before === undefined || moved || place === before + 1) continue
         const detail = `${key} operation ${op.index} of process ${op.process}: offset ${offset}, ${place - before} after the one before`
+        if (place > before && firmBetween(story, before + 1, place) === 0) continue
         if (place > before) report(inside ? 'int-poll-skip' : 'poll-skip', detail)
         else report(inside ? 'int-nonmonotonic-poll' : 'nonmonotonic-poll', detail)
       }

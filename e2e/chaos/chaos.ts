@@ -8,11 +8,14 @@ import { join } from 'node:path'
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { checkHistory, describeAnomalies } from '../../testing/checker.ts'
+import { auditCompacted } from '../../testing/compaction.ts'
+import { auditFolder } from '../../testing/folder-audit.ts'
 import { type History, recordHistory } from '../../testing/history.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { startProxy, type TcpProxy } from '../../testing/proxy.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { connect } from '../../testing/wire.ts'
+import { type CompactedTopics, cleanedTo, isCleaned } from './compaction/topics.ts'
 import { readEverything, runFollower, runGroupMember } from './consumers.ts'
 import { runLibrdkafkaProducer } from './librdkafka.ts'
 import { runIdempotentProducer, runPlainProducer } from './producers.ts'
@@ -46,6 +49,11 @@ export interface ChaosOptions {
   readonly faults: number
   readonly seed: number
   readonly settings?: Readonly<Record<string, string>>
+  readonly nodeFlags?: readonly string[]
+  /** The place of the store; by default a folder of its own. */
+  readonly store?: string
+  /** The topic is compacted, and its audit comes at the end. */
+  readonly compacted?: CompactedTopics
   /** Adds an idempotent producer of librdkafka. It connects to the broker directly and not through the proxy. */
   readonly librdkafka?: boolean
   /** Causes one fault and ends it. Resolves to a description of it for the timeline. */
@@ -57,14 +65,18 @@ export interface ChaosOptions {
  * folder, and the error names them and the seed.
  */
 export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise<ChaosReport> {
-  const { faults, seed, fault } = options
+  const { faults, seed, fault, compacted = null } = options
+  const partitions = compacted?.partitions ?? PARTITIONS
   const random = seededRandom(seed)
+  // The faults have a generator of their own, because no seed decides which client takes the next number.
+  const faultsRandom = seededRandom(seed * 2003 + 1)
   const folder = await mkdtemp(join(tmpdir(), 'ketch-chaos-'))
   const path = join(folder, 'history.ndjson')
   const history = recordHistory({ path })
   const broker = await startBrokerProcess(cleanUp, {
-    folder: join(folder, 'store'),
+    folder: options.store ?? join(folder, 'store'),
     settings: { 'svc.broker.rebalance-delay': '100ms', ...options.settings },
+    nodeFlags: options.nodeFlags ?? [],
   })
   const proxy = await startProxy({ target: { port: broker.port }, random })
   cleanUp.after(() => proxy.close())
@@ -72,12 +84,13 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
     history,
     connect: () => connect({ port: proxy.port }),
     topic: TOPIC,
-    partitions: PARTITIONS,
+    partitions,
     random,
+    compaction: compacted?.compaction ?? null,
   })
   let slowestStartMs = broker.startedInMs
   try {
-    await createTopic(broker, TOPIC, PARTITIONS)
+    await createTopic(broker, TOPIC, partitions, compacted?.configs)
     const clients = Promise.all([
       runPlainProducer(run),
       runPlainProducer(run),
@@ -94,20 +107,26 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
     for (let number = 1; number <= faults; number++) {
       await Promise.race([run.progress(LEAST_PROGRESS + random.below(PROGRESS_SPREAD)), failed])
       history.fault(`${number} begins`)
-      const what = await Promise.race([fault({ broker, proxy, run, random, history }), failed])
+      const what = await Promise.race([fault({ broker, proxy, run, random: faultsRandom, history }), failed])
       history.fault(`${number} is over: ${what}`)
       slowestStartMs = Math.max(slowestStartMs, broker.startedInMs)
     }
     await Promise.race([run.progress(LEAST_PROGRESS), failed])
     run.stop()
     await clients
-    await readEverything(run, GROUP)
+    if (compacted !== null) await isCleaned(() => broker.url, TOPIC, partitions)
+    await readAndAudit(broker, run, compacted)
     // Reads again after an orderly shutdown, which must change nothing.
     assert.equal(await broker.kill('SIGTERM'), 0, 'the exit status after SIGTERM')
     await broker.start()
-    await readEverything(run, GROUP)
-    const anomalies = checkHistory(history)
+    await readAndAudit(broker, run, compacted)
+    const { compaction } = run
+    const anomalies = checkHistory(history, { dense: compaction === null, compaction })
     assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
+    if (compacted !== null) {
+      assert.equal(await broker.kill('SIGTERM'), 0, 'the exit status after SIGTERM')
+      assert.deepEqual(await auditFolder(broker.folder), [], 'the audit of the folder')
+    }
   } catch (error) {
     await history.close()
     throw new Error(
@@ -119,6 +138,15 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
   await history.close()
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
   return { faults, acknowledged: run.acknowledged, operations: history.ops.length, slowestStartMs }
+}
+
+async function readAndAudit(broker: BrokerProcess, run: Run, compacted: CompactedTopics | null): Promise<void> {
+  const dirtyFrom = compacted === null ? null : await cleanedTo(() => broker.url, run)
+  const from = run.history.ops.length
+  await readEverything(run, GROUP)
+  if (compacted === null || dirtyFrom === null) return
+  const lacking = auditCompacted(run.history, compacted.compaction, { from, cleanedTo: dirtyFrom })
+  assert.deepEqual(lacking, [], 'the audit of the newest record of each key')
 }
 
 /** Kills the broker with SIGKILL and starts it again on the same folder. */

@@ -2,7 +2,7 @@
 // classic group that commit, and the last reader, which reads all records from the beginning.
 
 import { decodeMessage, encodeMessage } from '../../src/protocol/codec.ts'
-import { errors } from '../../src/protocol/errors.ts'
+import { CORRUPT_MESSAGE, errors } from '../../src/protocol/errors.ts'
 import {
   consumerProtocolAssignment,
   consumerProtocolSubscription,
@@ -49,20 +49,22 @@ async function pollOnce(wire: Caller, run: Run, positions: Map<number, number>):
   const polled: Record<string, Seen[]> = {}
   for (const answer of responses.flatMap(response => response.partitions)) {
     const from = positions.get(answer.partitionIndex)!
+    if (answer.errorCode === CORRUPT_MESSAGE.code && run.isDamaged) continue
     if (answer.errorCode !== 0) {
       throw new Error(`Fetch of ${run.key(answer.partitionIndex)} at ${from} returned ${nameOf(answer.errorCode)}`)
     }
     const seen: Seen[] = []
+    const numberOf = run.compaction?.valueOf ?? (({ value }) => Number(value))
     for (const batch of splitBatches(answer.records ?? Buffer.alloc(0))) {
       for (const record of await readRecords(batch.bytes)) {
         // A response contains the whole batch, which may begin before the position.
         if (record.offset < from) continue
-        seen.push([record.offset, Number(record.value), batch.crc])
+        seen.push([record.offset, numberOf(record), batch.crc])
       }
+      // The cleaner may have emptied the batch.
+      positions.set(answer.partitionIndex, batch.lastOffset + 1)
     }
-    if (seen.length === 0) continue
-    polled[run.key(answer.partitionIndex)] = seen
-    positions.set(answer.partitionIndex, seen.at(-1)![0] + 1)
+    if (seen.length > 0) polled[run.key(answer.partitionIndex)] = seen
   }
   return ['poll', polled]
 }

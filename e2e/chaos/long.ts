@@ -2,14 +2,18 @@
 // interval (a killed process loses nothing that it has written to the kernel), and as many faults of the network.
 // --seed (or KETCH_SEED) repeats a run. With --store redis it runs --rounds rounds on Redis (redis/long.ts), or only
 // those from --first to --last. With --kills it kills Redis that many times, and starts it twice after each kill.
+// `npm run chaos -- compaction` does --rounds rounds beside the cleaner, half of them on each store
+// (compaction/long.ts).
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'
 import { confluentPython } from '../python/client.ts'
 import { type ChaosOptions, disturbNetwork, killAndStart, runChaos } from './chaos.ts'
+import { runCompaction } from './compaction/long.ts'
 import { runKills, runLong } from './redis/long.ts'
 
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     store: { type: 'string', default: 'embedded' },
     kills: { type: 'string' },
@@ -28,14 +32,17 @@ function numberOf(option: 'kills' | 'rounds' | 'first' | 'last' | 'seed', least:
 }
 
 const seed = numberOf('seed', 0)
+const rounds = numberOf('rounds', 1)
+const first = numberOf('first', 1)
+const last = values.last === undefined ? rounds : numberOf('last', 1)
+const [what, ...more] = positionals
+if (what !== undefined && (what !== 'compaction' || more.length > 0))
+  throw new Error(`npm run chaos takes compaction or no word, got ${positionals.join(' ')}`)
+if (what === 'compaction') process.exit((await runCompaction({ rounds, seed, first, last })) ? 0 : 1)
 if (values.store === 'redis' && values.kills !== undefined) {
   process.exit((await runKills({ kills: numberOf('kills', 1), seed })) ? 0 : 1)
 }
-if (values.store === 'redis') {
-  const rounds = numberOf('rounds', 1)
-  const last = values.last === undefined ? rounds : numberOf('last', 1)
-  process.exit((await runLong({ rounds, seed, first: numberOf('first', 1), last })) ? 0 : 1)
-}
+if (values.store === 'redis') process.exit((await runLong({ rounds, seed, first, last })) ? 0 : 1)
 if (values.store !== 'embedded') throw new Error(`--store takes embedded or redis, got ${values.store}`)
 const kills = values.kills === undefined ? 50 : numberOf('kills', 1)
 
@@ -43,7 +50,7 @@ const absence = confluentPython.absence()
 if (absence !== null) console.log(`without an idempotent producer of librdkafka: ${absence}`)
 const librdkafka = absence === null
 
-const rounds: readonly ({ readonly name: string } & ChaosOptions)[] = [
+const runs: readonly ({ readonly name: string } & ChaosOptions)[] = [
   { name: 'kill -9, fsync of every round', faults: kills, seed, librdkafka, fault: killAndStart },
   {
     name: 'kill -9, fsync by interval',
@@ -56,7 +63,7 @@ const rounds: readonly ({ readonly name: string } & ChaosOptions)[] = [
   { name: 'network', faults: kills, seed, fault: disturbNetwork },
 ]
 
-for (const { name, ...options } of rounds) {
+for (const { name, ...options } of runs) {
   const ends: (() => Promise<void>)[] = []
   try {
     const report = await runChaos({ after: fn => void ends.push(fn) }, options)

@@ -4,7 +4,7 @@
 import { errors } from '../../src/protocol/errors.ts'
 import { initProducerId } from '../../src/protocol/messages/init-producer-id.ts'
 import { produce } from '../../src/protocol/messages/produce.ts'
-import { encodeBatch } from '../../src/protocol/records.ts'
+import { encodeBatch, type NewRecord } from '../../src/protocol/records.ts'
 import type { Begun, Micro } from '../../testing/history.ts'
 import { type Caller, isPassing, isUnknownOutcome, type Run } from './run.ts'
 
@@ -44,8 +44,10 @@ function makeValues(run: Run): number[] {
   return Array.from({ length: 1 + run.random.below(MOST_VALUES) }, () => run.history.value())
 }
 
-function toRecords(run: Run, values: readonly number[]) {
-  return values.map(value => ({ value: String(value), timestamp: run.clock.now() }))
+function toRecords(run: Run, values: readonly number[]): NewRecord[] {
+  const timestamp = run.clock.now()
+  if (run.compaction !== null) return values.map(value => ({ ...run.compaction!.record(value), timestamp }))
+  return values.map(value => ({ value: String(value), timestamp }))
 }
 
 function stored(run: Run, partition: number, values: readonly number[], baseOffset: number | null): Micro[] {

@@ -4,6 +4,7 @@
 import { type Clock, sleep, systemClock } from '../../src/base/clock.ts'
 import type { Random } from '../../src/base/random.ts'
 import { errors } from '../../src/protocol/errors.ts'
+import type { Compaction } from '../../testing/compaction.ts'
 import type { History, Key } from '../../testing/history.ts'
 import type { Wire } from '../../testing/wire.ts'
 
@@ -21,6 +22,10 @@ export interface Run {
   readonly topic: string
   readonly partitions: number
   readonly random: Random
+  /** The keys of the records, if the topic is compacted. */
+  readonly compaction: Compaction | null
+  /** True while a stored batch is damaged: a fetch that comes to it is answered CORRUPT_MESSAGE. */
+  isDamaged: boolean
   readonly clock: Clock
   /** True if no new operation may begin. */
   readonly stopping: boolean
@@ -46,12 +51,13 @@ export interface RunOptions {
   readonly topic: string
   readonly partitions: number
   readonly random: Random
+  readonly compaction?: Compaction | null
   /** If that run fails, this one fails too. */
   readonly within?: Run
 }
 
 export function openRun(options: RunOptions): Run {
-  const { history, topic, partitions, random, within } = options
+  const { history, topic, partitions, random, compaction = null, within } = options
   const clock = systemClock
   let stopping = false
   let aborted: Error | null = null
@@ -67,6 +73,8 @@ export function openRun(options: RunOptions): Run {
     topic,
     partitions,
     random,
+    compaction,
+    isDamaged: false,
     clock,
     get stopping() {
       return stopping

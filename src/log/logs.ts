@@ -2,7 +2,7 @@
 // topics as they come and go, and shares one tail cache, one set of waiters and one upkeep among them. It runs rounds
 // of the storage worker over them. partition.ts has the work of one partition.
 
-import type { Clock } from '../base/clock.ts'
+import { type Clock, within } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
 import type { Random } from '../base/random.ts'
 import { Semaphore } from '../base/semaphore.ts'
@@ -27,7 +27,7 @@ import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
 import { type PartitionState, ProducerCount } from './partition-state.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { partitionName, RefusedBatches } from './refused-batches.ts'
-import { type Phase, type RoundReport, runRound } from './round.ts'
+import { type Cleaned, cleanDue, type Phase, type RoundReport, type RoundRooms, tendAll } from './round.ts'
 import { SegmentDocuments } from './segment-documents.ts'
 import type { SealedSegments } from './segments.ts'
 import { TailCache } from './tail-cache.ts'
@@ -113,6 +113,8 @@ export interface RoundShare {
   readonly concurrency: number
   readonly isCleaningAllowed: boolean
 }
+
+const NOTHING_CLEANED: Cleaned = Object.freeze({ cleaned: 0, cleanedBytes: 0, failures: 0 })
 
 /** The most streams that are opened at one time. */
 const OPEN_AT_ONCE = 1000
@@ -419,36 +421,58 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const intervalMs = settings.get('storage.worker.tick-interval')
   let round: Promise<RoundReport> | null = null
 
+  /** The passes of the cleaner that go on; null if none does. */
+  let cleaning: Promise<void> | null = null
+  /** The passes that have ended and that no round has reported. */
+  let cleaned: Cleaned = NOTHING_CLEANED
+
   async function startRound({ concurrency, isCleaningAllowed }: RoundShare): Promise<RoundReport> {
-    const report = await runRound(
-      {
-        clock,
-        leadership,
-        documents,
-        cleaner,
-        failed(phase, { state }, error) {
-          countFailure(phase, error)
-          logger
-            .limited(phase, 60_000)
-            .warn(`the phase ${phase} of the storage worker failed; the next round tries again`, {
-              partition: state.name,
-              error,
-            })
-        },
-        timed: (phase, tookMs) => metrics.observe('svc.storage.worker.phase', { phase }, tookMs),
+    const rounds = {
+      clock,
+      leadership,
+      documents,
+      cleaner,
+      failed(phase: Phase, { state }: Partition, error: unknown) {
+        countFailure(phase, error)
+        logger
+          .limited(phase, 60_000)
+          .warn(`the phase ${phase} of the storage worker failed; the next round tries again`, {
+            partition: state.name,
+            error,
+          })
       },
-      {
-        partitions: [...partitions()],
-        concurrency,
-        nowMs: trustedNow(),
-        leastChunkMs: intervalMs,
-        isCleaningAllowed,
-        isStopped: () => isClosed,
-      },
-    )
+      timed: (phase: Phase, tookMs: number) => metrics.observe('svc.storage.worker.phase', { phase }, tookMs),
+    }
+    const share = {
+      partitions: [...partitions()],
+      concurrency,
+      nowMs: trustedNow(),
+      leastChunkMs: intervalMs,
+      isCleaningAllowed,
+      isStopped: () => isClosed,
+    }
+    const tended = await tendAll(rounds, share)
+    if (!isClosed) cleaning ??= clean(rounds, share)
+    // A pass may take hours. The next rounds roll and drop meanwhile, and one of them reports it.
+    if (cleaning !== null) await within(clock, intervalMs, cleaning, () => undefined)
+    const report = { ...tended, ...cleaned, failures: tended.failures + cleaned.failures }
+    cleaned = NOTHING_CLEANED
     metrics.count('svc.storage.worker.rolled_segments', {}, report.rolled)
     metrics.count('svc.storage.worker.dropped_bytes', {}, report.droppedBytes)
     return report
+  }
+
+  async function clean(rounds: RoundRooms, share: Parameters<typeof cleanDue>[1]): Promise<void> {
+    try {
+      const done = await cleanDue(rounds, share)
+      cleaned = {
+        cleaned: cleaned.cleaned + done.cleaned,
+        cleanedBytes: cleaned.cleanedBytes + done.cleanedBytes,
+        failures: cleaned.failures + done.failures,
+      }
+    } finally {
+      cleaning = null
+    }
   }
 
   function joinRound(share: RoundShare): Promise<RoundReport> {
@@ -487,8 +511,9 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       await lastReassignment
       offsetGauges.stop()
       await upkeep.stop()
-      await round
+      // The pass in progress ends with its current piece.
       await cleaner.stop()
+      await Promise.all([round, cleaning])
       const refusal = because(NOT_LEADER_OR_FOLLOWER, 'The broker is shutting down; nothing was appended.')
       for (const partition of partitions()) shut(partition, refusal)
       await Promise.all(closing)

@@ -4,6 +4,7 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
 import { isRefusal } from '../protocol/errors.ts'
 import { streamId } from '../store/store.ts'
+import { CleanerWork, type Work } from './cleaner/cleaner-work.ts'
 import type { Partition } from './partition.ts'
 
 const HOUR = 60 * 60_000
@@ -285,4 +286,36 @@ test('with the worker off nothing is dropped, and producers are forgotten and ch
   await clock.advance(DAY)
   assert.deepEqual([[...partition.state.producers.keys()], areKnown()], [[], true])
   assert.deepEqual([partition.logStartOffset, partition.segments], [0, []])
+})
+
+test('old data is dropped and segments are sealed while a pass of the cleaner goes on', async t => {
+  const inner = new CleanerWork()
+  const held = Promise.withResolvers<void>()
+  const cleanerWork: Work = {
+    begin: (bytes, from) => inner.begin(bytes, from),
+    async map(batches, from, to) {
+      await held.promise
+      return inner.map(batches, from, to)
+    },
+    clean: (batches, terms) => inner.clean(batches, terms),
+    end: () => inner.end(),
+  }
+  const { create, partition, clock } = await openLogWorld(t, { cleanerWork })
+  await create('table', { 'cleanup.policy': 'compact', 'segment.ms': '1', 'min.cleanable.dirty.ratio': '0' })
+  await create('old', { 'retention.ms': String(HOUR) })
+  const table = partition('table')
+  for (const value of ['one', 'two']) {
+    const answer = await table.append(batchOf([{ key: 'key', value }]), 0)
+    assert(!isRefusal(answer))
+  }
+  await clock.advance(HOUR)
+  await append(partition('old'), clock.now())
+  assert.equal(table.state.cleaned.cleanedTo, 0, 'the pass goes on')
+  await clock.advance(2 * HOUR)
+  assert.equal(partition('old').logStartOffset, 1)
+  assert.equal(table.state.cleaned.cleanedTo, 0, 'the pass goes on')
+  held.resolve()
+  await clock.advance(HOUR)
+  assert.equal(table.state.cleaned.cleanedTo, 2)
+  assert.equal((await readAll(table)).length, 1)
 })

@@ -1,7 +1,8 @@
 // One round of the storage worker over the partitions that this broker leads. For each partition it first rolls the
 // active segment (segments.ts), then drops old data (droppable.ts). Then the cleaner has its turn, one partition at a
-// time, the dirtiest first. The storage worker decides when a round begins; without a round nothing is rolled, dropped
-// or cleaned. A partition with nothing to do costs no call of the store.
+// time, the dirtiest first. A pass over a large log takes longer than a round: it goes on beside the next rounds, so
+// that they still drop old data. The storage worker decides when a round begins; without a round nothing is rolled,
+// dropped or cleaned. A partition with nothing to do costs no call of the store.
 
 import { type Clock, takingTurns } from '../base/clock.ts'
 import type { CleanReport } from './cleaner/cleaner.ts'
@@ -67,28 +68,21 @@ const PARTS = 8
 /** The event loop goes first after this time. */
 const TURN_MS = 2
 
-/** Resolves with what was done when every partition had its turn. A failure ends only the work on its partition. */
-export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<RoundReport> {
-  const { clock, leadership, cleaner } = rooms
+export type Tended = Omit<RoundReport, keyof Cleaned> & Pick<Cleaned, 'failures'>
+export type Cleaned = Pick<RoundReport, 'cleaned' | 'cleanedBytes' | 'failures'>
+
+/**
+ * Rolls and drops. Resolves with what was done when every partition had its turn. A failure ends only the work on its
+ * partition.
+ */
+export async function tendAll(rooms: RoundRooms, share: RoundShare): Promise<Tended> {
+  const { clock } = rooms
   const { partitions, concurrency, nowMs } = share
-  const done = { partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+  const done = { partitions: 0, rolled: 0, droppedBytes: 0, failures: 0 }
   const turns = takingTurns(clock, TURN_MS)
-  const beganAtMs = clock.monotonic()
-  /** The time by which data ages. A round may take long, and the time for which tombstones stay begins with a pass. */
-  const now = () => nowMs + Math.floor(clock.monotonic() - beganAtMs)
 
-  const isOurs = ({ state }: Partition) => state.refusal === null && state.epoch > 0 && leadership.isConfirmed
-
-  async function inPhase(phase: Phase, partition: Partition, work: () => Promise<void>): Promise<void> {
-    const beganAtMs = clock.monotonic()
-    try {
-      await work()
-    } catch (error) {
-      done.failures++
-      rooms.failed(phase, partition, error)
-    }
-    rooms.timed(phase, clock.monotonic() - beganAtMs)
-  }
+  const inPhase = (phase: Phase, partition: Partition, work: () => Promise<void>) =>
+    attempt(rooms, done, phase, partition, work)
 
   /** A failure to roll does not end the turn: on a full disk only dropping makes room for the document. */
   async function tend(partition: Partition): Promise<void> {
@@ -99,7 +93,7 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
         done.rolled += rolled
       })
     }
-    if (!isOurs(partition)) return
+    if (!isOurs(rooms, partition)) return
     const { state } = partition
     const before = droppableBefore({ ...logOf(partition), archivedTo: null }, state.topic.resolved, nowMs)
     if (before > state.start) {
@@ -118,18 +112,32 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
       const others = turns()
       if (others !== undefined) await others
       if (share.isStopped()) return
-      if (!isOurs(partition)) continue
+      if (!isOurs(rooms, partition)) continue
       done.partitions++
       await tend(partition)
     }
   }
   await Promise.all(Array.from({ length: concurrency }, work))
 
+  return done
+}
+
+/**
+ * Cleans the partitions that are due, if that is allowed; the gauges of the cleaner change in any case. Resolves like
+ * tendAll.
+ */
+export async function cleanDue(rooms: RoundRooms, share: RoundShare): Promise<Cleaned> {
+  const { cleaner, clock } = rooms
+  const { partitions, nowMs } = share
+  const done = { cleaned: 0, cleanedBytes: 0, failures: 0 }
+  const beganAtMs = clock.monotonic()
+  /** The time by which data ages. The time for which tombstones stay begins with a pass, and passes may take long. */
+  const now = () => nowMs + Math.floor(clock.monotonic() - beganAtMs)
   const due = cleaner.candidates(partitions, nowMs)
   for (const { partition } of share.isCleaningAllowed ? due : []) {
     if (share.isStopped()) break
-    if (!isOurs(partition)) continue
-    await inPhase('cleaning', partition, async () => {
+    if (!isOurs(rooms, partition)) continue
+    await attempt(rooms, done, 'cleaning', partition, async () => {
       const { outcome, bytesDropped } = await cleaner.clean(partition, now())
       done.cleanedBytes += bytesDropped
       if (outcome === 'waits' || outcome === 'uncleanable') done.failures++
@@ -143,6 +151,27 @@ export async function runRound(rooms: RoundRooms, share: RoundShare): Promise<Ro
     })
   }
   return done
+}
+
+function isOurs({ leadership }: RoundRooms, { state }: Partition): boolean {
+  return state.refusal === null && state.epoch > 0 && leadership.isConfirmed
+}
+
+async function attempt(
+  rooms: RoundRooms,
+  done: { failures: number },
+  phase: Phase,
+  partition: Partition,
+  work: () => Promise<void>,
+): Promise<void> {
+  const beganAtMs = rooms.clock.monotonic()
+  try {
+    await work()
+  } catch (error) {
+    done.failures++
+    rooms.failed(phase, partition, error)
+  }
+  rooms.timed(phase, rooms.clock.monotonic() - beganAtMs)
 }
 
 /** Seals the open chunk if its data has waited for long, so that a log that fills slowly expires in parts. */

@@ -22,7 +22,7 @@ import { type Store, streamId } from '../store/store.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { type Leadership, SOLE_LEADERSHIP } from './leadership.ts'
 import type { Partition } from './partition.ts'
-import { runRound } from './round.ts'
+import { cleanDue, tendAll } from './round.ts'
 import { SegmentDocuments } from './segment-documents.ts'
 
 const MIB = 1024 * 1024
@@ -302,11 +302,16 @@ test('the cleaner has its turn after the other phases, and its segments say when
     },
   }
   const nowMs = clock.now()
-  const share = { partitions, concurrency: 2, nowMs, leastChunkMs: HOUR, isStopped: () => false }
-  assert.equal((await runRound(rooms, { ...share, isCleaningAllowed: false })).rolled, 4)
+  const share = {
+    ...{ partitions, concurrency: 2, nowMs, leastChunkMs: HOUR },
+    ...{ isCleaningAllowed: false, isStopped: () => false },
+  }
+  assert.equal((await tendAll(rooms, share)).rolled, 4)
+  const nothing = { cleaned: 0, cleanedBytes: 0, failures: 0 }
+  assert.deepEqual(await cleanDue(rooms, share), nothing, 'cleaning is not allowed')
   assert.deepEqual([seen, timed], [[], ['roll', 'roll']])
-  const { cleaned, cleanedBytes, failures } = await runRound(rooms, { ...share, isCleaningAllowed: true })
-  assert.deepEqual({ cleaned, cleanedBytes, failures }, { cleaned: 1, cleanedBytes: 7, failures: 1 })
+  const cleaning = await cleanDue(rooms, { ...share, isCleaningAllowed: true })
+  assert.deepEqual(cleaning, { cleaned: 1, cleanedBytes: 7, failures: 1 })
   assert.deepEqual(timed.slice(2), ['cleaning', 'cleaning'])
   assert.deepEqual(seen, ['1 has 2 segments', '0 has 2 segments', 'cleaning of 0 failed'])
   const cleanedAt = partitions.map(({ segments }) => segments.map(({ cleanedAtMs }) => cleanedAtMs))

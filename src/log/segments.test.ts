@@ -41,6 +41,12 @@ test('the active segment is sealed when its first append is segment.ms ago', () 
   assert.deepEqual(segmentEnds(logOf(chunks), KEEP, HOUR + 1_000), [2])
 })
 
+test('a first append that is far in the future does not hold a segment open', () => {
+  const chunks = chunksOf({ bytes: 10, atMs: 3 * HOUR })
+  assert.deepEqual(segmentEnds(logOf(chunks), KEEP, 3 * HOUR - 1), [])
+  assert.deepEqual(segmentEnds(logOf(chunks), KEEP, 2 * HOUR), [1])
+})
+
 test('if the first append is unknown, the time that retention uses stands in', () => {
   const chunks = chunksOf({ bytes: 10, timestamp: 5_000, atMs: 9_000 }).map(chunk => ({
     ...chunk,

@@ -101,7 +101,9 @@ export function segmentEnds(log: RollableLog, configs: RollConfigs, nowMs: numbe
     firstMs = null
     newestMs = -1
   }
-  if (bytes > 0 && (nowMs - firstMs! >= mostMs || newestMs < expiredMs)) ends.push(last)
+  if (bytes === 0) return ends
+  // A first append that is far in the future was stamped by a clock that was wrong.
+  if (Math.abs(nowMs - firstMs!) >= mostMs || newestMs < expiredMs) ends.push(last)
   return ends
 }
 

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { aloneInCluster } from '../../src/cluster/cluster.ts'
 import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
-import { CleanerWork } from '../../src/log/cleaner/cleaner-work.ts'
+import { CleanerWork, type Work } from '../../src/log/cleaner/cleaner-work.ts'
 import { type Leadership, SOLE_LEADERSHIP } from '../../src/log/leadership.ts'
 import { type Logs, openLogs } from '../../src/log/logs.ts'
 import type { Partition } from '../../src/log/partition.ts'
@@ -54,6 +54,8 @@ export interface LogWorldOptions {
   readonly store?: MemoryStore
   readonly random?: Random
   readonly leadership?: Leadership
+  /** Does the cleaner's work; at once by default. */
+  readonly cleanerWork?: Work
   /** INFO by default. */
   readonly level?: Level
 }
@@ -77,7 +79,7 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
     random,
     metrics,
     logger,
-    cleanerWork: new CleanerWork(),
+    cleanerWork: options.cleanerWork ?? new CleanerWork(),
   })
   const worker = openStorageWorker({
     lease: leaseAlone(0, settings.get('storage.worker.enabled')),

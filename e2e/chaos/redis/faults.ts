@@ -3,7 +3,7 @@
 import { eventually } from '../../../testing/eventually.ts'
 import type { TcpProxy } from '../../../testing/proxy.ts'
 import { halfOpenClient } from './half-open.ts'
-import { killsOfRedis } from './kill-faults.ts'
+import { killsOfRedis, startAnyway } from './kill-faults.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { EXPIRY_MS, type Node } from './scene.ts'
 import { topicAgain } from './topic-again.ts'
@@ -29,16 +29,16 @@ const killBroker: Fault = {
   },
 }
 
-const killBrokers: Fault = {
+export const killBrokers: Fault = {
   name: 'kill -9 of all brokers',
   async act({ scene }) {
     await Promise.all(scene.nodes.map(({ broker }) => broker.kill('SIGKILL')))
-    await Promise.all(scene.nodes.map(({ broker }) => broker.start()))
+    await Promise.all(scene.nodes.map(({ broker }) => startAnyway(broker)))
     return 'kill -9 of all brokers'
   },
 }
 
-const storm: Fault = {
+export const storm: Fault = {
   name: 'one kill -9 after another',
   async act(context) {
     const ids: number[] = []
@@ -47,7 +47,7 @@ const storm: Fault = {
       ids.push(id)
       await broker.kill('SIGKILL')
       await context.run.pause(context.random.below(EXPIRY_MS))
-      await broker.start()
+      await startAnyway(broker)
     }
     return `kill -9 of brokers ${ids.join()}`
   },
@@ -115,7 +115,7 @@ export const lateAppends: Fault = {
 }
 
 /** Returns a function that resolves when another broker has logged, from here on, that this broker is dead. */
-function isTakenForDead({ scene, run }: RoundContext, id: number): () => Promise<void> {
+export function isTakenForDead({ scene, run }: RoundContext, id: number): () => Promise<void> {
   const others = scene.nodes.filter(node => node.id !== id)
   const before = others.map(node => node.broker.output().length)
   return () =>
@@ -133,7 +133,7 @@ function takenForDead(id: number): RegExp {
   return new RegExp(`broker ${id} .*considered dead`)
 }
 
-const cutOffBroker: Fault = {
+export const cutOffBroker: Fault = {
   name: 'a broker cut off from Redis',
   async act(context) {
     const { id, toRedis } = pick(context, context.scene.nodes)
@@ -146,7 +146,7 @@ const cutOffBroker: Fault = {
   },
 }
 
-const killRedis: Fault = {
+export const killRedis: Fault = {
   name: 'kill -9 of Redis',
   async act({ scene, run, random }) {
     const redis = scene.servers[random.below(scene.servers.length)]!
@@ -159,7 +159,7 @@ const killRedis: Fault = {
   },
 }
 
-const pauseRedis: Fault = {
+export const pauseRedis: Fault = {
   name: 'a pause of Redis',
   async act({ scene, run, random }) {
     const redis = scene.servers[random.below(scene.servers.length)]!
@@ -185,7 +185,7 @@ async function disturb(context: RoundContext, what: string, proxyOf: (node: Node
   return `${what} ${id}: ${done.join(', ')}`
 }
 
-const disturbRedisLink: Fault = {
+export const disturbRedisLink: Fault = {
   name: 'a broken link between a broker and Redis',
   act: context => disturb(context, 'between Redis and broker', node => node.toRedis),
 }
@@ -195,7 +195,7 @@ const disturbClientLink: Fault = {
   act: context => disturb(context, 'between clients and broker', node => node.toClients),
 }
 
-const swallowReplies: Fault = {
+export const swallowReplies: Fault = {
   name: 'replies of Redis that get lost',
   async act({ scene, run, random }) {
     const times = 5 + random.below(10)
@@ -208,7 +208,7 @@ const swallowReplies: Fault = {
   },
 }
 
-const killConnections: Fault = {
+export const killConnections: Fault = {
   name: 'connections that Redis kills',
   async act({ scene, run, random }) {
     for (let times = 0; times < 5; times++) {
@@ -219,7 +219,7 @@ const killConnections: Fault = {
   },
 }
 
-const fillRedis: Fault = {
+export const fillRedis: Fault = {
   name: 'a full Redis',
   async act({ scene, run, random }) {
     const ms = 200 + random.below(2_500)
@@ -231,7 +231,7 @@ const fillRedis: Fault = {
 }
 
 /** As after a fail-over to a server that never had the library. */
-const flushFunctions: Fault = {
+export const flushFunctions: Fault = {
   name: 'Functions that are gone',
   async act({ scene, run, random }) {
     for (let times = 0; times < 4; times++) {

@@ -81,7 +81,7 @@ async function killOnce(context: RoundContext, withBrokers: boolean): Promise<st
  * Starts a broker again if it fails, as a service manager does: on a busy machine Redis may not answer a starting
  * broker in time.
  */
-async function startAnyway(broker: BrokerProcess): Promise<void> {
+export async function startAnyway(broker: BrokerProcess): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await broker.start()

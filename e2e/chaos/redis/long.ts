@@ -3,6 +3,7 @@
 
 import { systemClock, within } from '../../../src/base/clock.ts'
 import { noRedis } from '../../../testing/redis.ts'
+import type { CompactedTopics } from '../compaction/topics.ts'
 import { CLUSTER_FAULTS } from './cluster-faults.ts'
 import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from './fail-over-faults.ts'
 import { ALONE_FAULTS, BROKER_FAULTS } from './faults.ts'
@@ -24,11 +25,13 @@ const END_MS = 30_000
 
 type CleanUp = Parameters<typeof openAlone>[0]
 
-interface Stage<S extends RedisScene> {
+export interface Stage<S extends RedisScene> {
   readonly name: string
   /** Its share of all rounds. */
   readonly share: number
   readonly faults: readonly Fault<S>[]
+  /** The topics of its rounds; by default they are not compacted. */
+  readonly compacted?: CompactedTopics
   open(cleanUp: CleanUp, options: SceneOptions): Promise<S>
 }
 
@@ -130,8 +133,8 @@ export async function runLong(options: {
 }
 
 /** Prints a line for each round. Resolves to the number of the round that failed, or null. */
-async function playStage<S extends RedisScene>(
-  { name, faults, open }: Omit<Stage<S>, 'share'>,
+export async function playStage<S extends RedisScene>(
+  { name, faults, compacted, open }: Omit<Stage<S>, 'share'>,
   numbers: readonly number[],
   seed: number,
   first = numbers[0] ?? 0,
@@ -144,7 +147,7 @@ async function playStage<S extends RedisScene>(
     for (const number of numbers) {
       at = number
       const fault = faults[(number - first) % faults.length]!
-      const { fault: what, acknowledged, entries, seconds } = await runRound(scene, number, fault)
+      const { fault: what, acknowledged, entries, seconds } = await runRound(scene, number, fault, compacted)
       console.log(
         `✔ ${name}, round ${number}, seed ${seed}: ${what}; ${acknowledged} acknowledged, ${entries} entries audited, ${seconds} s`,
       )

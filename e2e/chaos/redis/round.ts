@@ -9,8 +9,10 @@ import { join } from 'node:path'
 import { sleep, systemClock, within } from '../../../src/base/clock.ts'
 import { type Random, seededRandom } from '../../../src/base/random.ts'
 import { type Anomaly, checkHistory, describeAnomalies } from '../../../testing/checker.ts'
+import { auditCompacted } from '../../../testing/compaction.ts'
 import { type History, recordHistory } from '../../../testing/history.ts'
 import { auditRedis, type RedisAudit } from '../../../testing/redis-audit.ts'
+import { type CompactedTopics, cleanedTo, isCleaned } from '../compaction/topics.ts'
 import { readEverything, runFollower, runGroupMember } from '../consumers.ts'
 import { runIdempotentProducer, runPlainProducer } from '../producers.ts'
 import type { Run } from '../run.ts'
@@ -75,7 +77,12 @@ export class RoundFailed extends Error {
  * Asserts that no record was lost, duplicated, moved or invented. If one was, the error says how to repeat the round
  * and which folder has its files.
  */
-export async function runRound<S extends RedisScene>(scene: S, number: number, fault: Fault<S>): Promise<RoundReport> {
+export async function runRound<S extends RedisScene>(
+  scene: S,
+  number: number,
+  fault: Fault<S>,
+  compacted: CompactedTopics | null = null,
+): Promise<RoundReport> {
   const begunAt = systemClock.monotonic()
   const random = seededRandom(scene.seed * 1009 + number)
   // The clients have a generator of their own, because no seed decides which client takes the next number.
@@ -84,7 +91,9 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   const group = `${topic}-group`
   const folder = await mkdtemp(join(tmpdir(), 'ketch-chaos-'))
   const history = recordHistory({ path: join(folder, 'history.ndjson') })
-  const run = openSceneRun(scene, { history, topic, partitions: PARTITIONS, random: clientsRandom })
+  const partitions = compacted?.partitions ?? PARTITIONS
+  const compaction = compacted?.compaction ?? null
+  const run = openSceneRun(scene, { history, topic, partitions, random: clientsRandom, compaction })
   let what = fault.name
   const limit = sleep(systemClock, ROUND_LIMIT_MS).then(() => {
     throw new Error(`the round is not over after ${ROUND_LIMIT_MS / 1000} s`)
@@ -92,10 +101,11 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   limit.catch(() => {})
   const losses: Losses = { times: [], readFrom: 0 }
   let id = ''
+  let lacking: readonly string[] = []
   /** Work that must end before any part of the scene is closed. */
   const underWay: Promise<unknown>[] = []
   const work = async (): Promise<RedisAudit> => {
-    await makeTopic(scene.nodes[0]!.broker, topic, PARTITIONS)
+    await makeTopic(scene.nodes[0]!.broker, topic, partitions, compacted?.configs)
     id = await topicIdAt(scene.nodes[0]!.broker, topic)
     const running = [
       runPlainProducer(run),
@@ -134,11 +144,18 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
     const healedAt = history.ops.length
     await Promise.race([run.progress(PROGRESS + random.below(PROGRESS_SPREAD)), failed])
     // Each partition takes records again. Only if a record follows the lost ones can a reader reach the end.
-    while (keysWritten(history, healedAt).size < PARTITIONS) await Promise.race([run.progress(PROGRESS / 10), failed])
+    while (keysWritten(history, healedAt).size < partitions) await Promise.race([run.progress(PROGRESS / 10), failed])
     run.stop()
     await clients
+    const urlOf = () => scene.nodes[random.below(scene.nodes.length)]!.broker.url
+    if (compacted !== null) await isCleaned(urlOf, topic, partitions)
+    const dirtyFrom = compacted === null ? null : await cleanedTo(urlOf, run)
     losses.readFrom = history.ops.length
     await readEverything(run, group)
+    if (compacted !== null && dirtyFrom !== null) {
+      const reading = { from: losses.readFrom, cleanedTo: dirtyFrom, mayLack: during(losses) }
+      lacking = auditCompacted(history, compacted.compaction, reading)
+    }
     const audit = await auditAtRest(scene)
     if (before !== null) assertEpochsRose(id, before, audit)
     return audit
@@ -146,10 +163,12 @@ export async function runRound<S extends RedisScene>(scene: S, number: number, f
   try {
     const audit = await Promise.race([work(), limit])
     const strict = [
-      ...checkHistory(history, { dense: fault.leavesGaps !== true }),
-      ...findVanished(history, run, id, audit),
+      ...checkHistory(history, { dense: fault.leavesGaps !== true && compacted === null, compaction }),
+      ...(compacted === null ? findVanished(history, run, id, audit) : []),
     ]
-    const anomalies = scene.mayLose ? [...strict.filter(isNoLoss), ...findLossesOutside(history, losses)] : strict
+    const outside = () => (compacted === null ? findLossesOutside(history, losses) : [])
+    const anomalies = scene.mayLose ? [...strict.filter(isNoLoss), ...outside()] : strict
+    assert.deepEqual(lacking, [], 'the audit of the newest record of each key')
     assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
     assert.deepEqual(audit.problems, [], 'the audit of the store')
     await unmakeTopic(scene.nodes[0]!.broker, topic)
@@ -206,8 +225,15 @@ function isNoLoss({ kind }: Anomaly): boolean {
   return !SIGNS_OF_LOSS.has(kind)
 }
 
+/** Returns a function that says whether a send could be lost, by its begin and its end. */
+function during({ times }: Losses): (begunAt: number, endedAt: number) => boolean {
+  return (begunAt, endedAt) => times.some(({ from, to }) => endedAt >= from && begunAt <= to)
+}
+
 /** Finds records that were acknowledged when nothing could be lost, and that the last reading did not find. */
-function findLossesOutside({ ops }: History, { times, readFrom }: Losses): readonly Anomaly[] {
+function findLossesOutside({ ops }: History, losses: Losses): readonly Anomaly[] {
+  const { readFrom } = losses
+  const couldBeLost = during(losses)
   const read = new Set<number>()
   for (const { value } of ops.slice(readFrom)) {
     for (const micro of value) {
@@ -221,7 +247,7 @@ function findLossesOutside({ ops }: History, { times, readFrom }: Losses): reado
     if (op.f !== 'send') continue
     if (op.type === 'invoke') begun.set(op.process, op.time)
     const begunAt = begun.get(op.process)!
-    if (op.type !== 'ok' || times.some(({ from, to }) => op.time >= from && begunAt <= to)) continue
+    if (op.type !== 'ok' || couldBeLost(begunAt, op.time)) continue
     for (const micro of op.value) {
       if (micro[0] !== 'send' || !Array.isArray(micro[2]) || read.has(micro[2][1])) continue
       lost.push({

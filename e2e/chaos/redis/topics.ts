@@ -14,8 +14,13 @@ const AGAIN_MS = 100
 type Broker = { readonly port: number }
 
 /** Resolves when the topic is created. An existing topic of that name is an error. */
-export async function makeTopic(broker: Broker, name: string, partitions: number): Promise<void> {
-  await insist(`topic ${name}`, TOPIC_ALREADY_EXISTS.code, () => askForTopic(broker, name, partitions))
+export async function makeTopic(
+  broker: Broker,
+  name: string,
+  partitions: number,
+  configs: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  await insist(`topic ${name}`, TOPIC_ALREADY_EXISTS.code, () => askForTopic(broker, name, partitions, configs))
 }
 
 /** Resolves when the topic, which existed, is deleted. */
