@@ -3,10 +3,11 @@
 //
 //   Streams ADDRESS ID STATE_FOLDER TOPIC WINDOW_MS RETENTION_MS [NAME=VALUE ...]
 //
-// The pairs are configs of Kafka Streams. It prints `state NAME` when its state changes, `restored STORE PARTITION
-// COUNT` after it has read a changelog, and `failed ERROR` if a thread dies of an error. For each line on standard
-// input, the name of a file, it writes all entries of the stores into that file and prints `wrote NAME`. An entry is a
-// line: `table KEY VALUE` or `window KEY START VALUE`. Of a value, only the part before the first space is written.
+// The pairs are configs of Kafka Streams. It prints `state NAME` when its state changes, and `failed ERROR` if a thread
+// dies of an error. For each line on standard input, the name of a file, it writes all entries of the stores into that
+// file and prints `wrote NAME`. An entry is a line: `table KEY VALUE` or `window KEY START VALUE`. Of a value, only the
+// part before the first space is written. The first line is `restored COUNT`: the records that it has read from the
+// changelogs.
 
 import java.io.BufferedReader;
 import java.io.File;
@@ -15,6 +16,7 @@ import java.io.PrintWriter;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.Properties;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
@@ -84,6 +86,7 @@ public class Streams {
     }
 
     private static void write(KafkaStreams streams, PrintWriter out) {
+        out.println("restored " + restored);
         try (KeyValueIterator<String, String> all = streams.store(
                 StoreQueryParameters.fromNameAndType("table", QueryableStoreTypes.<String, String>keyValueStore())).all()) {
             while (all.hasNext()) {
@@ -110,13 +113,15 @@ public class Streams {
         System.out.flush();
     }
 
+    private static final AtomicLong restored = new AtomicLong();
+
     private static final StateRestoreListener restores = new StateRestoreListener() {
         public void onRestoreStart(TopicPartition partition, String store, long from, long to) { }
 
         public void onBatchRestored(TopicPartition partition, String store, long to, long count) { }
 
         public void onRestoreEnd(TopicPartition partition, String store, long total) {
-            say("restored " + store + " " + partition.partition() + " " + total);
+            restored.addAndGet(total);
         }
     };
 }

@@ -9,7 +9,9 @@ import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { seededRandom } from '../../src/base/random.ts'
+import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { endWithUs } from '../../testing/end-with-us.ts'
 import { eventually } from '../../testing/eventually.ts'
@@ -22,12 +24,11 @@ import { type Running, startCommand } from '../command.ts'
 import { JAVA_FLAGS } from '../java/jars.ts'
 import { assertCleaned, CLEANED_AT_ONCE, type CleanedTopic, cleanerCounts, readPartition } from './cleaning-broker.ts'
 
-const CONNECT_VERSION = '4.2.0'
 const jars: Jars = {
-  name: `kafka-connect-${CONNECT_VERSION}`,
+  name: `kafka-connect-${KAFKA_VERSION}`,
   artifacts: [
-    `org.apache.kafka:connect-runtime:${CONNECT_VERSION}`,
-    `org.apache.kafka:connect-file:${CONNECT_VERSION}`,
+    `org.apache.kafka:connect-runtime:${KAFKA_VERSION}`,
+    `org.apache.kafka:connect-file:${KAFKA_VERSION}`,
     'org.slf4j:slf4j-simple:1.7.36',
   ],
 }
@@ -71,6 +72,9 @@ function workerProperties(address: string, port: number): string {
     'session.timeout.ms': '3000',
     'heartbeat.interval.ms': '500',
     'rebalance.timeout.ms': '6000',
+    // These two are for the group of the sink.
+    'consumer.session.timeout.ms': '3000',
+    'consumer.heartbeat.interval.ms': '500',
     // A worker that comes back gets its connectors at once.
     'scheduled.rebalance.max.delay.ms': '0',
     'plugin.discovery': 'service_load',
@@ -82,7 +86,7 @@ function workerProperties(address: string, port: number): string {
 
 interface Status {
   readonly connector: { readonly state: string }
-  readonly tasks: readonly { readonly state: string; readonly trace?: string }[]
+  readonly tasks: readonly { readonly state: string }[]
 }
 
 type ConnectorConfig = Readonly<Record<string, string>>
@@ -145,16 +149,25 @@ class Worker {
     await this.#ask('PUT', `/connectors/${name}/resume`)
   }
 
-  /** Resolves with all connectors: their configs, without the name, and their status. */
-  async connectors(): Promise<ReadonlyMap<string, { readonly config: ConnectorConfig; readonly status: Status }>> {
-    const body = await this.#ask('GET', '/connectors?expand=info&expand=status')
+  /** Resolves with the configs of all connectors, without their names. */
+  async configs(): Promise<ReadonlyMap<string, ConnectorConfig>> {
+    const body = await this.#ask('GET', '/connectors?expand=info')
     return new Map(
-      Object.entries(body as Record<string, { info: { config: ConnectorConfig }; status: Status }>).map(
-        ([name, { info, status }]) => {
-          const { name: _, ...config } = info.config
-          return [name, { config, status }]
-        },
-      ),
+      Object.entries(body as Record<string, { info: { config: ConnectorConfig } }>).map(([key, { info }]) => {
+        const { name: _, ...config } = info.config
+        return [key, config]
+      }),
+    )
+  }
+
+  /** Resolves with the states of all connectors that have one: of the connector, then of its tasks. */
+  async states(): Promise<ReadonlyMap<string, string>> {
+    const body = await this.#ask('GET', '/connectors?expand=status')
+    return new Map(
+      Object.entries(body as Record<string, { status: Status }>).map(([name, { status }]) => [
+        name,
+        [status.connector, ...status.tasks].map(({ state }) => state).join(' '),
+      ]),
     )
   }
 
@@ -312,22 +325,18 @@ export async function restartConnect(
     if (model.delete(`made-${life - 2}`)) await worker.remove(`made-${life - 2}`)
   }
   const check = async (when: string) => {
-    const configs = new Map([...(await worker.connectors())].map(([name, { config }]) => [name, config]))
-    assert.deepEqual(configs, new Map([...model].map(([name, { config }]) => [name, config])), when)
-    let wrong: readonly string[] = []
+    assert.deepEqual(await worker.configs(), new Map([...model].map(([name, { config }]) => [name, config])), when)
+    const expected = new Map([...model].map(([name, { state }]) => [name, `${state} ${state}`]))
+    let states: ReadonlyMap<string, string> = new Map()
     await eventually(
       `${when}, the status of each connector is right`,
       async () => {
-        wrong = [...(await worker.connectors())].flatMap(([name, { status }]) => {
-          const states = [status.connector, ...status.tasks].map(({ state }) => state).join(' ')
-          const { state } = model.get(name)!
-          return states === `${state} ${state}` ? [] : [`${name} is ${states}, must be ${state} ${state}`]
-        })
-        return wrong.length === 0 || (await pause(100, false))
+        states = await worker.states()
+        return isDeepStrictEqual(states, expected) || (await pause(100, false))
       },
       LONGEST_MS,
     ).catch(error => {
-      throw new Error(`${error.message}: ${wrong.join('; ')}`)
+      throw new Error(`${error.message}: ${inspect(states)} must be ${inspect(expected)}`)
     })
   }
 

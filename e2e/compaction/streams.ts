@@ -7,10 +7,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Random, seededRandom } from '../../src/base/random.ts'
+import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { endWithUs } from '../../testing/end-with-us.ts'
 import { eventually } from '../../testing/eventually.ts'
@@ -19,16 +20,21 @@ import type { BrokerProcess } from '../../testing/process.ts'
 import { hasProgram } from '../../testing/programs.ts'
 import { noRedis } from '../../testing/redis.ts'
 import { createTopic } from '../../testing/topic.ts'
-import { type Running, startCommand } from '../command.ts'
+import { type Running, runCommand, startCommand } from '../command.ts'
 import { JAVA_FLAGS } from '../java/jars.ts'
 import { openKafka } from '../kafkajs/client.ts'
 import { assertCleaned, CLEANED_AT_ONCE, type CleanedTopic, cleanerCounts } from './cleaning-broker.ts'
 
-const STREAMS_VERSION = '4.2.0'
 const source = fileURLToPath(new URL('Streams.java', import.meta.url))
 const jars: Jars = {
-  name: `kafka-streams-${STREAMS_VERSION}`,
-  artifacts: [`org.apache.kafka:kafka-streams:${STREAMS_VERSION}`, 'org.slf4j:slf4j-simple:1.7.36'],
+  name: `kafka-streams-${KAFKA_VERSION}`,
+  artifacts: [`org.apache.kafka:kafka-streams:${KAFKA_VERSION}`, 'org.slf4j:slf4j-simple:1.7.36'],
+}
+
+/** Compiles the application once, because it starts often. Resolves with its class path. */
+async function compile(folder: string): Promise<string> {
+  await runCommand('javac', ['-cp', classPathOf(jars), '-d', folder, source])
+  return [folder, classPathOf(jars)].join(delimiter)
 }
 
 /** Returns the reason why the application cannot run on this machine; null if it can. */
@@ -132,14 +138,22 @@ async function startInput({ address }: BrokerProcess, random: Random): Promise<I
   }
 }
 
+/** What the application knows. */
+interface Dump extends Pick<Expected, 'table' | 'windows'> {
+  /** The records that it has read from the changelogs since its start. */
+  readonly restored: number
+}
+
 class Application {
   readonly #address: string
+  readonly #classPath: string
   readonly #folder: string
   #running: Running | null = null
   #dumps = 0
 
-  constructor(address: string, folder: string) {
+  constructor(address: string, classPath: string, folder: string) {
     this.#address = address
+    this.#classPath = classPath
     this.#folder = folder
   }
 
@@ -154,21 +168,10 @@ class Application {
       String(WINDOW_MS),
       String(RETENTION_MS),
     ]
-    this.#running = startCommand('java', [...JAVA_FLAGS, '-cp', classPathOf(jars), source, ...args, ...configs], {
-      keepOpen: true,
-    })
+    const java = [...JAVA_FLAGS, '-cp', this.#classPath, 'Streams', ...args, ...configs]
+    this.#running = startCommand('java', java, { keepOpen: true })
     endWithUs(this.#running.child)
     await this.#line(line => line === 'state RUNNING')
-  }
-
-  /** Resolves with the number of records that it has read from the changelogs since its start. */
-  async restored(): Promise<number> {
-    const lines: string[] = []
-    await this.#line(line => {
-      if (line.startsWith('restored ')) lines.push(line)
-      return lines.length === 2 * PARTITIONS
-    })
-    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
   }
 
   /** Kills it and deletes its state folder. */
@@ -189,20 +192,21 @@ class Application {
     this.#running?.child.kill('SIGKILL')
   }
 
-  /** Resolves with the entries of its stores: the table by key, the windows by `key start`. */
-  async dump(): Promise<Pick<Expected, 'table' | 'windows'>> {
+  async dump(): Promise<Dump> {
     const name = `dump-${++this.#dumps}`
     this.#running!.child.stdin!.write(`${join(this.#folder, name)}\n`)
     await this.#line(line => line === `wrote ${name}`)
     const text = await readFile(join(this.#folder, name), 'utf8')
     const table = new Map<string, string>()
     const windows = new Map<string, string>()
+    let restored = 0
     for (const line of text.trimEnd().split('\n')) {
       const [kind, key, ...rest] = line.split(' ')
-      if (kind === 'table') table.set(key!, rest[0]!)
+      if (kind === 'restored') restored = Number(key)
+      else if (kind === 'table') table.set(key!, rest[0]!)
       else windows.set(`${key} ${rest[0]}`, rest[1]!)
     }
-    return { table, windows }
+    return { table, windows, restored }
   }
 
   async #line(satisfies: (line: string) => boolean): Promise<void> {
@@ -263,7 +267,7 @@ export async function killStreams(
   const folder = await mkdtemp(join(tmpdir(), 'ketch-streams-'))
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
   await createTopic(broker, TOPIC, PARTITIONS)
-  const application = new Application(broker.address, folder)
+  const application = new Application(broker.address, await compile(folder), folder)
   cleanUp.after(async () => application.close())
   const input = await startInput(broker, random)
   cleanUp.after(() => input.end())
@@ -296,9 +300,9 @@ export async function killStreams(
   await pause(2 * Number(STREAMS_CONFIGS['commit.interval.ms']))
   await application.kill()
   await application.start()
-  const { found, liveWindows } = differences(await application.dump(), expected, Date.now())
+  const { restored, ...stores } = await application.dump()
+  const { found, liveWindows } = differences(stores, expected, Date.now())
   assert.deepEqual(found.slice(0, 10), [], `${found.length} differences after a start from the changelogs alone`)
-  const restored = await application.restored()
   await application.kill()
   const table = await assertCleaned(broker, `${APPLICATION}-table-changelog`, PARTITIONS)
   const windows = await assertCleaned(broker, `${APPLICATION}-windows-changelog`, PARTITIONS)
