@@ -35,7 +35,10 @@ export interface Chunk extends Counts {
   /** The times of its first and last append, by the clocks of the leaders; null also if it is empty. */
   readonly firstAppendMs: number | null
   readonly lastAppendMs: number | null
-  /** False if the chunk had no mark after a restart and was not read yet. Then only `from` and `next` are right. */
+  /**
+   * False if the chunk had no mark after a restart, or a rewrite cut it, and it was not read yet. Then only `from` and
+   * `next` are right, and `newestMs` is the latest that it can be.
+   */
   readonly isKnown: boolean
 }
 
@@ -68,7 +71,6 @@ const FORMER_MARK_BYTES = 33
 
 export class TimeIndex {
   #chunks: MutableChunk[] = [emptyChunk(0)]
-  #adoptedAtMs = 0
 
   /** The chunks, oldest first, without gaps. The last one is open and may be empty. */
   get chunks(): readonly Chunk[] {
@@ -104,7 +106,7 @@ export class TimeIndex {
         unknown(activeFrom)
         at = activeFrom
       }
-      chunks.push({ ...unknownChunk(at, next), bytes: Math.max(0, unmarkedBytes) })
+      chunks.push({ ...unknownChunk(at, next, nowMs), bytes: Math.max(0, unmarkedBytes) })
       unmarkedBytes = 0
     }
     for (const mark of marks) {
@@ -120,7 +122,6 @@ export class TimeIndex {
     }
     chunks.push(emptyChunk(end))
     this.#chunks = chunks
-    this.#adoptedAtMs = nowMs
     return dead
   }
 
@@ -163,10 +164,11 @@ export class TimeIndex {
   learn(chunk: Chunk, batches: Iterable<Weighed>): Row | null {
     const at = this.#chunks.indexOf(chunk)
     if (at < 0) return null
-    const { from, next, firstAppendMs } = chunk
+    // The batches do not tell when they were appended: not later than the newest batch of the chunk can be.
+    const { from, next, firstAppendMs, newestMs } = chunk
     const known: MutableChunk = { ...emptyChunk(from), next, firstAppendMs }
     for (const { bytes, plainBytes, records, minTimestamp, maxTimestamp } of batches) {
-      count(known, bytes, plainBytes, records, minTimestamp, maxTimestamp, this.#adoptedAtMs)
+      count(known, bytes, plainBytes, records, minTimestamp, maxTimestamp, newestMs)
     }
     this.#chunks[at] = known
     return encodeMark(known)
@@ -215,8 +217,10 @@ export class TimeIndex {
       isKnown: areKnown,
     }
     const after = [one]
-    if (first.from < from) after.unshift({ ...unknownChunk(first.from, from), firstAppendMs: first.firstAppendMs })
-    if (last.next > to) after.push(unknownChunk(to, last.next))
+    if (first.from < from) {
+      after.unshift({ ...unknownChunk(first.from, from, first.newestMs), firstAppendMs: first.firstAppendMs })
+    }
+    if (last.next > to) after.push(unknownChunk(to, last.next, last.newestMs))
     return { at, before, after }
   }
 
@@ -265,9 +269,9 @@ function emptyChunk(from: number): MutableChunk {
   }
 }
 
-function unknownChunk(from: number, next: number): MutableChunk {
+function unknownChunk(from: number, next: number, newestMs: number): MutableChunk {
   const unknown = { plainBytes: null, batches: null, records: null, minTimestamp: null }
-  return { ...emptyChunk(from), ...unknown, next, isKnown: false }
+  return { ...emptyChunk(from), ...unknown, next, newestMs, isKnown: false }
 }
 
 /** Counts a batch into a chunk. It has no object as an argument, because it runs for every batch that is appended. */
