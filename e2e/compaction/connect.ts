@@ -102,17 +102,17 @@ class Worker {
     this.#url = `http://127.0.0.1:${port}`
   }
 
-  /** Starts it and resolves when its REST API knows the connectors of the topic. */
+  /** Starts it and resolves when it has read its topics (KIP-1017). Its REST API answers earlier, without connectors. */
   async start(): Promise<void> {
     const main = 'org.apache.kafka.connect.cli.ConnectDistributed'
     this.#running = startCommand('java', [...JAVA_FLAGS, '-cp', classPathOf(jars), main, this.#file])
     endWithUs(this.#running.child)
     const { child } = this.#running
     await eventually(
-      'the worker of Connect answers',
+      'the worker of Connect is healthy',
       async () => {
         assert(child.exitCode === null, `the worker ended with ${child.exitCode}\n${this.#running!.complaints()}`)
-        return (await this.#send('GET', '/connectors'))?.status === 200 || (await pause(100, false))
+        return (await this.#send('GET', '/health'))?.status === 200 || (await pause(100, false))
       },
       LONGEST_MS,
     )

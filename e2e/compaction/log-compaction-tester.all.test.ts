@@ -20,7 +20,7 @@ suite('a cleaner beside LogCompactionTester', { concurrency: true }, () => {
       timeout: 240_000,
     }, async t => {
       const broker = await startCleaningBroker(t, store, TESTER_SETTINGS)
-      const report = await runLogCompactionTester(broker, codec, { messages: 300_000, sleepSeconds: 5 })
+      const report = await runLogCompactionTester(broker, codec, { messages: 300_000, sleepSeconds: 15 })
       t.diagnostic(JSON.stringify(report))
       assert.ok(report.reduction >= LEAST_REDUCTION, JSON.stringify(report))
     })
