@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Round } from '../../src/api/storage.ts'
 import { OFFSET_OUT_OF_RANGE } from '../../src/protocol/errors.ts'
 import { fetch as fetchApi } from '../../src/protocol/messages/fetch.ts'
 import { readRecords, splitBatches } from '../../src/protocol/records.ts'
@@ -72,6 +73,22 @@ export async function cleanerCounts({ url }: BrokerProcess): Promise<CleanerCoun
     failures: sum('svc_storage_worker_failures'),
   }
 }
+
+/**
+ * Runs rounds of the storage worker until one finds nothing to roll and nothing to clean. The cleaner's thread steps
+ * back for other work, so on a busy machine this takes long.
+ */
+export async function cleanUntilIdle({ url }: BrokerProcess): Promise<void> {
+  const isIdle = async () => {
+    const { status, body } = await adminClient(url).ask('POST', '/api/v1/storage/worker/run')
+    assert(status === 200 || status === 503, JSON.stringify(body))
+    const brokers: readonly Round['brokers'][number][] = body.round?.brokers ?? []
+    return brokers.length > 0 && brokers.every(each => each.outcome === 'done' && each.rolled + each.cleaned === 0)
+  }
+  await eventually('the cleaner has nothing to do', async () => (await isIdle()) || (await pause(100, false)), IDLE_MS)
+}
+
+const IDLE_MS = 300_000
 
 /** A partition as the segments route describes it. */
 interface Place {
@@ -155,10 +172,14 @@ export async function assertCleaned(broker: BrokerProcess, topic: string, partit
   const sum = { appended: 0, left: 0, dropped: 0 }
   for (let partition = 0; partition < partitions; partition++) {
     const name = `${topic}-${partition}`
-    await eventually(`the cleaner reaches the end of ${name}`, async () => {
-      const { cleanedTo, endOffset } = await placeOf(broker, topic, partition)
-      return cleanedTo === endOffset || (await pause(100, false))
-    })
+    await eventually(
+      `the cleaner reaches the end of ${name}`,
+      async () => {
+        const { cleanedTo, endOffset } = await placeOf(broker, topic, partition)
+        return cleanedTo === endOffset || (await pause(100, false))
+      },
+      IDLE_MS,
+    )
     const records = await readPartition(broker, topic, partition)
     const offsets = new Map<string, number>()
     for (const { offset, key } of records) {

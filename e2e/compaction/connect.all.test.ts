@@ -9,7 +9,7 @@ suite('a cleaner beside Kafka Connect', { concurrency: true }, () => {
   for (const store of STORES) {
     test(`a worker of Connect that is killed finds its connectors, offsets and status in cleaned topics on the ${store} store`, {
       skip,
-      timeout: 300_000,
+      timeout: 600_000,
     }, async t => {
       const broker = await startCleaningBroker(t, store, CONNECT_SETTINGS)
       t.diagnostic(JSON.stringify(await restartConnect(t, broker, { restarts: 2, seed })))

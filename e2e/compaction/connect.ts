@@ -43,7 +43,7 @@ export function connectAbsence(): string | null {
 const LINES = 'lines'
 /** The topics of Connect with their partitions. */
 const TOPICS = { 'connect-configs': 1, 'connect-offsets': 3, 'connect-status': 2 } as const
-const LONGEST_MS = 90_000
+const LONGEST_MS = 180_000
 const LINES_AT_ONCE = 20
 
 /** Settings of the broker for the short session timeout of the worker. */

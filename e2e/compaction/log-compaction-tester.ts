@@ -4,9 +4,12 @@
 // reduction that it prints counts.
 
 import assert from 'node:assert/strict'
+import { endWithUs } from '../../testing/end-with-us.ts'
 import type { BrokerProcess } from '../../testing/process.ts'
 import type { Codec } from '../client.ts'
-import { runJava } from '../java/client.ts'
+import { startCommand } from '../command.ts'
+import { JAVA_ARGUMENTS } from '../java/jars.ts'
+import { cleanUntilIdle } from './cleaning-broker.ts'
 
 /** A topic pattern for the topics of the tool, as settings. */
 export const TESTER_SETTINGS: Readonly<Record<string, string>> = {
@@ -26,18 +29,29 @@ export interface TesterReport {
 
 /**
  * Runs the tool to its end, with the options of Kafka's own system test: a key has ten records on average, and a tenth
- * of all records are tombstones. Rejects with its output if a value is missing, wrong or too many.
+ * of all records are tombstones. The tool is stopped in its sleep until the cleaner has nothing more to do. Rejects
+ * with its output if a value is missing, wrong or too many.
  */
 export async function runLogCompactionTester(
-  { address }: BrokerProcess,
+  broker: BrokerProcess,
   codec: Codec,
-  { messages, sleepSeconds }: { readonly messages: number; readonly sleepSeconds: number },
+  messages: number,
 ): Promise<TesterReport> {
-  const output = await runJava('org.apache.kafka.tools.LogCompactionTester', [
-    ...['--bootstrap-server', address, '--compression-type', codec, '--messages', String(messages)],
-    ...['--duplicates', '10', '--percent-deletes', '10', '--sleep', String(sleepSeconds)],
+  const running = startCommand('java', [
+    ...JAVA_ARGUMENTS,
+    'org.apache.kafka.tools.LogCompactionTester',
+    ...['--bootstrap-server', broker.address, '--compression-type', codec, '--messages', String(messages)],
+    ...['--duplicates', '10', '--percent-deletes', '10', '--sleep', '5'],
   ])
-  const text = output.toString()
+  endWithUs(running.child)
+  await running.line(line => line.startsWith('Sleeping for'))
+  running.child.kill('SIGSTOP')
+  try {
+    await cleanUntilIdle(broker)
+  } finally {
+    running.child.kill('SIGCONT')
+  }
+  const text = (await running.done).toString()
   const rows = /^(\d+) rows of data produced, (\d+) rows of data consumed \(([\d.]+)% reduction\)\.$/m.exec(text)
   assert(rows !== null, `the tool has printed no reduction:\n${text}`)
   assert.match(text, /^Validated [1-9]\d* values, 0 mismatches\.$/m)

@@ -17,8 +17,6 @@ import { killStreams, STREAMS_SETTINGS, streamsAbsence } from './streams.ts'
 
 const KILLS = 10
 const MESSAGES = 1_000_000
-/** The thread of the cleaner steps back for everything else that this machine does. */
-const SLEEP_SECONDS = 60
 
 const { values } = parseArgs({ options: { seed: { type: 'string' } } })
 const seed = Number(values.seed ?? systemRandom.below(1_000_000))
@@ -65,8 +63,7 @@ const TESTERS: readonly Part[] = CODECS.map(codec => ({
   program: `LogCompactionTester, ${codec}`,
   settings: TESTER_SETTINGS,
   async run(_, broker) {
-    const options = { messages: MESSAGES, sleepSeconds: SLEEP_SECONDS }
-    const { produced, consumed, reduction } = await runLogCompactionTester(broker, codec, options)
+    const { produced, consumed, reduction } = await runLogCompactionTester(broker, codec, MESSAGES)
     if (reduction < LEAST_REDUCTION) throw new Error(`a reduction of ${reduction} %, below ${LEAST_REDUCTION} %`)
     return `${count(produced)} rows produced, ${count(consumed)} consumed: a reduction of ${reduction} %.`
   },

@@ -10,7 +10,7 @@ suite('a cleaner beside Kafka Streams', { concurrency: true }, () => {
   for (const store of STORES) {
     test(`a Kafka Streams application that loses its state folder restores its stores from cleaned changelogs on the ${store} store`, {
       skip,
-      timeout: 300_000,
+      timeout: 600_000,
     }, async t => {
       const broker = await startCleaningBroker(t, store, STREAMS_SETTINGS)
       const report = await killStreams(t, broker, { kills: 2, seed })

@@ -252,7 +252,7 @@ export interface StreamsReport {
   readonly windows: CleanedTopic
 }
 
-const LONGEST_MS = 90_000
+const LONGEST_MS = 180_000
 
 /**
  * Kills the application `kills` times and compares its stores with the input. Throws with the differences. Throws also
