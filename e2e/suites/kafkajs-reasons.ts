@@ -43,12 +43,6 @@ const rows: readonly Row[] = [
   // KafkaJS does not show the message of FindCoordinator's error.
   { detail: /Failed to find group coordinator/, fault: 'needs transactions', why: 'It begins a transaction.' },
   {
-    test: /alterConfigs/,
-    detail: /Configuration is invalid/,
-    fault: 'needs compaction',
-    why: '`cleanup.policy=compact` is refused.',
-  },
-  {
     test: /ListOffsets v0/,
     detail: /Closed connection/,
     fault: 'the suite',

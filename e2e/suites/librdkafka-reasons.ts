@@ -4,7 +4,6 @@
 import type { Reason } from './outcomes.ts'
 
 const transactions: Reason = { fault: 'needs transactions', why: 'A part of it begins a transaction.' }
-const compaction: Reason = { fault: 'needs compaction', why: '`cleanup.policy=compact` is refused.' }
 const withoutSecurity: Reason = {
   fault: 'needs TLS, SASL or ACLs',
   why: 'It skips itself if the brokers have no TLS or SASL.',
@@ -18,12 +17,10 @@ const share: Reason = { fault: 'needs share groups', why: 'It consumes as a memb
 const knownIssue: Reason = { fault: 'the suite', why: 'The suite leaves it out: a known issue of librdkafka.' }
 
 export const reasons: Readonly<Record<string, Reason>> = {
-  '0011_produce_batch': compaction,
   '0028_long_topicnames': knownIssue,
   '0047_partial_buf_tmout': knownIssue,
   '0055_producer_latency': transactions,
   '0061_consumer_lag': transactions,
-  '0077_compaction': compaction,
   '0081_admin': {
     fault: 'chosen',
     why: '`compression.type` other than `producer` is refused, because batches are kept as they were sent. Other parts need ACLs and SCRAM. The parts about partitions, records, groups, offsets, topics and the cluster pass when they are run alone (`SUBTESTS`).',

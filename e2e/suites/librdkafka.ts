@@ -203,6 +203,8 @@ try {
     'svc.topics[0].name': '*',
     'svc.topics[0].auto-create': String(autoCreate),
     'svc.topics[0].partitions': '4',
+    // 0077 waits for seconds until a topic is cleaned.
+    'svc.storage.worker.tick-interval': '1s',
   })
   const brokers = { default: await start(settings(true)), noautocreate: await start(settings(false)) }
   const groups = Map.groupBy(entries, ({ number, scenario }) => `${number} ${scenario}`)
@@ -236,6 +238,6 @@ else
     order: 50,
     command: ['npm run suite:librdkafka', ...(flags.length === 0 ? [] : ['--', ...flags])].join(' '),
     text: [
-      `The tests that need a broker, from the sources in \`${PACKAGE}\` (npm), in full (not the suite's quick mode, which leaves most of their parts out), one at a time, with \`TEST_KAFKA_VERSION=4.2.0\` and only the address${values.sasl ? ', the certificate and the login by SCRAM-SHA-256' : ''} in \`test.conf\`. One broker creates any topic with 4 partitions; a second one creates none, for the scenario \`noautocreate\`.`,
+      `The tests that need a broker, from the sources in \`${PACKAGE}\` (npm), in full (not the suite's quick mode, which leaves most of their parts out), one at a time, with \`TEST_KAFKA_VERSION=4.2.0\` and only the address${values.sasl ? ', the certificate and the login by SCRAM-SHA-256' : ''} in \`test.conf\`. One broker creates any topic with 4 partitions; a second one creates none, for the scenario \`noautocreate\`. Their storage worker ticks every second.`,
     ],
   })

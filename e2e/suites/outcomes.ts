@@ -20,7 +20,6 @@ export type Fault =
   | 'needs TLS, SASL or ACLs'
   | 'needs transactions'
   | 'needs share groups'
-  | 'needs compaction'
   | 'needs several brokers'
   | 'the suite'
   | 'chosen'

@@ -250,3 +250,18 @@ test('records that were appended after the adoption keep their age when a rewrit
     [40, 40, -1, true],
   ])
 })
+
+test('the rest of a cut chunk keeps the age of its records, however long ago the log was opened', () => {
+  const openedAtMs = 1_000
+  const index = new TimeIndex()
+  index.adopt(new Map(), { start: 0, end: 0, bytes: 0, activeFrom: 0 }, openedAtMs)
+  for (const [end, nowMs] of [[10, 50_000] as const, [20, 60_000] as const]) add(index, end, 100, nowMs, nowMs)
+  index.seal(0)
+  const remains = { bytes: 50, plainBytes: 50, batches: 1, records: 1, minTimestamp: 50_000, maxTimestamp: 50_000 }
+  index.commitRewritten(0, 10, remains)
+  const rest = index.chunks[1]!
+  assert.deepEqual([rest.from, rest.next, rest.isKnown], [10, 20, false])
+  const batch = { bytes: 100, plainBytes: 100, records: 1, minTimestamp: 60_000 }
+  index.learn(rest, [{ ...batch, maxTimestamp: 60_000 }])
+  assert.equal(index.chunks[1]!.newestMs, 60_000)
+})

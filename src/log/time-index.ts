@@ -36,8 +36,8 @@ export interface Chunk extends Counts {
   readonly firstAppendMs: number | null
   readonly lastAppendMs: number | null
   /**
-   * False if the chunk had no mark after a restart and was not read yet, or if a rewrite has changed a part of it. Then
-   * only `from` and `next` are right, and `newestMs` is not above the right one, or it is the one of the whole chunk.
+   * False if the chunk had no mark after a restart, or a rewrite cut it, and it was not read yet. Then only `from` and
+   * `next` are right, and `newestMs` is the latest that it can be.
    */
   readonly isKnown: boolean
 }
@@ -71,7 +71,6 @@ const FORMER_MARK_BYTES = 33
 
 export class TimeIndex {
   #chunks: MutableChunk[] = [emptyChunk(0)]
-  #adoptedAtMs = 0
 
   /** The chunks, oldest first, without gaps. The last one is open and may be empty. */
   get chunks(): readonly Chunk[] {
@@ -108,7 +107,7 @@ export class TimeIndex {
         unknown(activeFrom)
         at = activeFrom
       }
-      chunks.push({ ...unknownChunk(at, next), bytes: Math.max(0, unmarkedBytes) })
+      chunks.push({ ...unknownChunk(at, next, nowMs), bytes: Math.max(0, unmarkedBytes) })
       unmarkedBytes = 0
     }
     for (const mark of marks) {
@@ -124,7 +123,6 @@ export class TimeIndex {
     }
     chunks.push(emptyChunk(end))
     this.#chunks = chunks
-    this.#adoptedAtMs = nowMs
     return dead
   }
 
@@ -169,11 +167,11 @@ export class TimeIndex {
   learn(chunk: Chunk, batches: Iterable<Weighed>): Row | null {
     const at = this.#chunks.indexOf(chunk)
     if (at < 0) return null
-    const { from, next, firstAppendMs } = chunk
-    // The part of a chunk that a rewrite has made unknown may be younger than the adoption.
-    const known: MutableChunk = { ...emptyChunk(from), next, firstAppendMs, newestMs: chunk.newestMs }
+    // The batches do not tell when they were appended: not later than the newest batch of the chunk can be.
+    const { from, next, firstAppendMs, newestMs } = chunk
+    const known: MutableChunk = { ...emptyChunk(from), next, firstAppendMs }
     for (const { bytes, plainBytes, records, minTimestamp, maxTimestamp } of batches) {
-      count(known, bytes, plainBytes, records, minTimestamp, maxTimestamp, this.#adoptedAtMs)
+      count(known, bytes, plainBytes, records, minTimestamp, maxTimestamp, newestMs)
     }
     this.#chunks[at] = known
     return encodeMark(known)
@@ -223,10 +221,9 @@ export class TimeIndex {
     }
     const after = [one]
     if (first.from < from) {
-      const { firstAppendMs } = first
-      after.unshift({ ...unknownChunk(first.from, from), firstAppendMs, newestMs: first.newestMs })
+      after.unshift({ ...unknownChunk(first.from, from, first.newestMs), firstAppendMs: first.firstAppendMs })
     }
-    if (last.next > to) after.push({ ...unknownChunk(to, last.next), newestMs: last.newestMs })
+    if (last.next > to) after.push(unknownChunk(to, last.next, last.newestMs))
     return { at, before, after }
   }
 
@@ -275,9 +272,9 @@ function emptyChunk(from: number): MutableChunk {
   }
 }
 
-function unknownChunk(from: number, next: number): MutableChunk {
+function unknownChunk(from: number, next: number, newestMs: number): MutableChunk {
   const unknown = { plainBytes: null, batches: null, records: null, minTimestamp: null }
-  return { ...emptyChunk(from), ...unknown, next, isKnown: false }
+  return { ...emptyChunk(from), ...unknown, next, newestMs, isKnown: false }
 }
 
 /** Counts a batch into a chunk. It has no object as an argument, because it runs for every batch that is appended. */

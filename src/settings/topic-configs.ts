@@ -125,6 +125,11 @@ const acting = {
     'Time for which a compacted topic keeps a tombstone (a record with a key and no value) after the first cleaning that found it to be the newest record of its key.',
     { broker: 'log.cleaner.delete.retention.ms' },
   ),
+  'file.delete.delay.ms': whole('long', 0)(
+    '60000',
+    'Accepted and kept. No reader sees dropped data, and the store frees its room when it can; this changes neither.',
+    { broker: 'log.segment.delete.delay.ms', idle: 'The store decides when it frees the room of dropped data.' },
+  ),
   'local.retention.bytes': whole('long', -2)(
     '-2',
     'Bytes of a partition kept in the local tier; -2 is retention.bytes. It has an effect only with a remote tier.',
@@ -234,7 +239,6 @@ export const inertTopicConfigs: readonly InertTopicConfig[] = Object.freeze([
   inertConfig('compression.gzip.level', 'int', '-1', 'compression.gzip.level'),
   inertConfig('compression.lz4.level', 'int', '9', 'compression.lz4.level'),
   inertConfig('compression.zstd.level', 'int', '3', 'compression.zstd.level'),
-  inertConfig('file.delete.delay.ms', 'long', '60000', 'log.segment.delete.delay.ms'),
   inertConfig('flush.messages', 'long', LONG_MAX, 'log.flush.interval.messages'),
   inertConfig('flush.ms', 'long', LONG_MAX, null),
   inertConfig('follower.replication.throttled.replicas', 'list', '', null),
