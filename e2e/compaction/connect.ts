@@ -1,7 +1,7 @@
 // Kafka Connect in distributed mode (Kafka 4.2) with its file connectors. The worker is killed again and again, while
-// the cleaner compacts its three topics: the configs of the connectors, the offsets of the source, and the status. After
-// each start the worker knows only what these topics tell it. A source copies a growing file into a topic, a sink copies
-// the topic into another file. Between the kills connectors are made, changed, paused and removed.
+// the cleaner compacts its three topics: the configs of the connectors, the offsets of the source, and the status.
+// After each start the worker knows only what these topics tell it. A source copies a growing file into a topic, a sink
+// copies the topic into another file. Between the kills connectors are made, changed, paused and removed.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -102,7 +102,10 @@ class Worker {
     this.#url = `http://127.0.0.1:${port}`
   }
 
-  /** Starts it and resolves when it has read its topics (KIP-1017). Its REST API answers earlier, without connectors. */
+  /**
+   * Starts it and resolves when it has read its topics (KIP-1017). Its REST API answers before that, without
+   * connectors.
+   */
   async start(): Promise<void> {
     const main = 'org.apache.kafka.connect.cli.ConnectDistributed'
     this.#running = startCommand('java', [...JAVA_FLAGS, '-cp', classPathOf(jars), main, this.#file])

@@ -50,14 +50,14 @@ const APPLICATION = 'totals'
 const PARTITIONS = 2
 const KEYS = 600
 const BATCH = 50
-/** One record in so many is a tombstone. */
+/** One of this number of records is a tombstone. */
 const TOMBSTONES = 20
 const FILLER = 'x'.repeat(600)
 
 const WINDOW_MS = 4_000
 const RETENTION_MS = 12_000
 /** The broker keeps the changelog of the windows for longer, because its clock goes on when the input stops. */
-const CHANGELOG_RETENTION_MS = RETENTION_MS + 30_000
+const CHANGELOG_RETENTION_MS = RETENTION_MS + 60_000
 
 const STREAMS_CONFIGS: Readonly<Record<string, string>> = {
   'commit.interval.ms': '500',
@@ -74,7 +74,7 @@ const STREAMS_CONFIGS: Readonly<Record<string, string>> = {
 /** Settings of the broker for the short session timeout of the application. */
 export const STREAMS_SETTINGS: Readonly<Record<string, string>> = { 'svc.broker.group-min-session-timeout': '1s' }
 
-/** What the application must know in the end. */
+/** The state that the input leads to. */
 interface Expected {
   readonly table: ReadonlyMap<string, string>
   /** By `key start`. */
@@ -138,7 +138,7 @@ async function startInput({ address }: BrokerProcess, random: Random): Promise<I
   }
 }
 
-/** What the application knows. */
+/** The entries of the application's stores. */
 interface Dump extends Pick<Expected, 'table' | 'windows'> {
   /** The records that it has read from the changelogs since its start. */
   readonly restored: number

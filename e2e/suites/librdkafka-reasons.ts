@@ -73,6 +73,7 @@ export const reasonsWithSasl: Readonly<Record<string, Reason>> = {
   '0052_msg_timestamps': withSecurity,
   '0068_produce_timeout': withSecurity,
   '0075_retry': withSecurity,
+  '0077_compaction': withSecurity,
   '0139_offset_validation_mock': withSecurity,
   '0150_telemetry_mock': withSecurity,
   '0097_ssl_verify': { fault: 'the suite', why: 'It skips itself without the certificates of `trivup`.' },

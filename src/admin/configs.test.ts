@@ -131,7 +131,13 @@ test('each config of a topic names the line of the settings that gives it, its u
   const idle = [...logs.values()].filter(({ because }) => because !== null).map(entry => entry.name)
   assert.deepEqual(
     idle.filter(config => topicConfigs.some(({ name }) => name === config)),
-    ['local.retention.bytes', 'local.retention.ms', 'min.insync.replicas', 'remote.storage.enable'],
+    [
+      'file.delete.delay.ms',
+      'local.retention.bytes',
+      'local.retention.ms',
+      'min.insync.replicas',
+      'remote.storage.enable',
+    ],
   )
   for (const { name } of inertTopicConfigs) assert.match(logs.get(name)!.because!, /takes only Kafka's default/)
 })
