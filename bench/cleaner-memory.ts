@@ -16,7 +16,7 @@ const SHARE = Number(process.env.KETCH_CLEANER_SHARE ?? '1')
 const MANY_KEYS = Math.round(10_000_000 * SHARE)
 const KEYS = Math.round(1_000_000 * SHARE)
 const TURNS = 20
-/** A round after each so many turns, so that the Redis does not need memory for all twenty. */
+/** A round after each five turns, so that the Redis does not need memory for all twenty. */
 const TURNS_PER_ROUND = 5
 /** Small files, so that the room of two of them does not hide the rest. */
 const FILE_BYTES = 16 * 2 ** 20

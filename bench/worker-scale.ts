@@ -80,7 +80,7 @@ async function measureBroker(
   ]
 }
 
-/** Counts the commands of a cluster that nobody uses, at the default settings of the worker. */
+/** Counts the commands of a cluster without clients, at the default settings of the worker. */
 async function measureCommands(harness: Harness, redis: RedisServer): Promise<Finding[]> {
   const brokers = await startBrokers(harness, redis, BROKERS)
   const [first] = brokers as [BrokerProcess, ...BrokerProcess[]]

@@ -32,7 +32,7 @@ export interface LedgerOptions {
 /** Clocks show whole milliseconds. */
 const CLOCK_MS = 2
 
-/** What a server has of one log. */
+/** The state of one log on its servers. */
 interface Before {
   readonly document: Document | null
   readonly stream: Stream | undefined

@@ -196,7 +196,7 @@ export async function simulateStorage(seed: number, scenario: StorageScenario, k
   const end = () => {
     isDone = true
   }
-  work.catch(crash).then(end)
+  void work.catch(crash).then(end)
   try {
     if (!(await scheduler.run(TROUBLE_MS + 3 * REST_MS, () => isDone))) complain('stuck', 'clients', 'are not done')
   } catch (error) {

@@ -59,6 +59,7 @@ export const storageRoutes = [
     tag: 'storage',
     doc: 'Starts a round of the storage worker over all partitions, or joins the one in progress, and waits up to 20 s for its end. Every broker takes the request.',
     body: roundRequestShape,
+    audited: [],
     answers: { 200: startedRoundShape },
     problems: { 503: 'NO_STORAGE_WORKER, NOT_CONTROLLER, LEADER_NOT_AVAILABLE' },
     async answer(_request, rooms) {

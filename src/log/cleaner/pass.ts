@@ -77,6 +77,14 @@ interface Opened {
   readonly plain: Buffer
 }
 
+/** Batches that were read together. */
+interface Reading {
+  readonly kind: 'read'
+  readonly opened: readonly Opened[]
+  /** Lets the store use the memory of the batches again. Not for batches that may stay. */
+  release(): void
+}
+
 /** Batches that were read together. `logStart` is the log start when they were cleaned. */
 interface CleanedRead {
   readonly kind: 'cleaned'
@@ -153,9 +161,10 @@ class Pass {
   /** Maps the dirty part. Resolves with the offset up to which the keys fit, or with the reason why the pass ends. */
   async #map(): Promise<number | 'ended' | 'uncleanable'> {
     for await (const read of ahead(this.#reads(this.#mapFrom, this.#mapEnd))) {
-      if ('kind' in read) return this.#stopped(read)
-      const plain = read.map(batch => batch.plain)
+      if (read.kind !== 'read') return this.#stopped(read)
+      const plain = read.opened.map(batch => batch.plain)
       const mapped = await this.#rooms.work.map(plain, this.#mapFrom, this.#mapEnd)
+      read.release()
       if (mapped.kind === 'unreadable') return this.#stopped(mapped)
       if (mapped.fullAt !== null) return mapped.fullAt
     }
@@ -198,15 +207,15 @@ class Pass {
   /** Yields the batches from an offset on, cleaned, as they were read together. The last item may be a Stop. */
   async *#cleaned(from: number, mapTo: number, end: number): AsyncGenerator<CleanedRead | Stop, void> {
     for await (const read of ahead(this.#reads(from, end))) {
-      if ('kind' in read) return yield read
+      if (read.kind !== 'read') return yield read
       const { start: logStart, highWatermark, emptyFrom, topic } = this.#partition.state
       const { deleteRetentionMs } = topic.resolved
       const newestFrom = Math.min(emptyFrom, highWatermark)
       const terms = { mapTo, nowMs: this.#nowMs, deleteRetentionMs, newestFrom }
-      const plain = read.map(batch => batch.plain)
+      const plain = read.opened.map(batch => batch.plain)
       const cleaned = await this.#rooms.work.clean(plain, terms)
       if (cleaned.kind === 'unreadable') return yield cleaned
-      yield { ...cleaned, read, logStart }
+      yield { ...cleaned, read: read.opened, logStart }
     }
   }
 
@@ -253,32 +262,35 @@ class Pass {
   }
 
   /** Yields the batches from an offset on that begin below `until`, some at a time. The last item may be a Stop. */
-  async *#reads(from: number, until: number): AsyncGenerator<readonly Opened[] | Stop, void> {
+  async *#reads(from: number, until: number): AsyncGenerator<Reading | Stop, void> {
     for (let offset = from; offset < until; ) {
       const read = await this.#read(offset, until)
       yield read
-      if ('kind' in read || read.length === 0) return
-      offset = read.at(-1)!.stored.nextOffset
+      if (read.kind !== 'read' || read.opened.length === 0) return
+      offset = read.opened.at(-1)!.stored.nextOffset
     }
   }
 
   /** Reads about PIECE_BYTES. Resolves with no batches if there are none in this part of the log. */
-  async #read(from: number, until: number): Promise<readonly Opened[] | Stop> {
+  async #read(from: number, until: number): Promise<Reading | Stop> {
     const { state } = this.#partition
     for (;;) {
       if (this.#isOver()) return ENDED
       const offset = Math.max(from, state.start)
-      if (offset >= until) return []
+      if (offset >= until) return { kind: 'read', opened: [], release() {} }
       const read = await this.#rooms.store.read(state.stream, offset, { maxBytes: PIECE_BYTES, until })
       if (this.#isOver() || read.kind === 'gone') return ENDED
       if (read.kind === 'damaged') return { kind: 'unreadable', offset, why: read.message }
-      if (read.kind === 'read') return await this.#opened(read.batches)
+      if (read.kind === 'read') {
+        const opened = await this.#opened(read.batches)
+        return 'kind' in opened ? opened : { kind: 'read', opened, release: read.release ?? (() => {}) }
+      }
       // A trim of this broker is about to raise the start. One of another broker has ended the lead of this one.
       if (read.start > state.start) return ENDED
     }
   }
 
-  /** Opens batches that the store keeps compressed. The bytes of the read are never released, as batches may stay. */
+  /** Opens batches that the store keeps compressed. */
   async #opened(batches: readonly Batch[]): Promise<readonly Opened[] | Stop> {
     const opened: Opened[] = []
     let openedBytes = 0
