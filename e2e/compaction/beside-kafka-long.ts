@@ -45,7 +45,7 @@ function show({ differences, ...counts }: Comparison): void {
 function keep({ seeds, batches, records, bytes, left, tombstonesGone, answers, differences }: Comparison): void {
   const grouped = (number: number) => number.toLocaleString('en-US')
   const differing = new Set(differences.map(({ seed }) => seed)).size
-  keepFindings('compaction', {
+  keepFindings('compaction-beside', {
     title: 'Log compaction beside Apache Kafka',
     order: 80,
     command: 'npm run compaction-beside',

@@ -108,7 +108,7 @@ console.log(`seed ${seed}`)
 const byStore = await Promise.all(STORES.map(runStore))
 const all = byStore.flat()
 const passed = all.filter(outcome => outcome.passed).length
-keepFindings('compaction', {
+keepFindings('compaction-users', {
   title: 'Users of compaction',
   order: 3,
   command: 'npm run compaction-users',

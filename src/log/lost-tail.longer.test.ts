@@ -97,6 +97,8 @@ async function assertCleaned(partition: Partition, before: readonly { key: strin
 for (const moment of ['before the new leader rolls', 'while the new leader rolls'] as const) {
   test(`a segment that a deposed leader seals ${moment} is one of the list`, async t => {
     const clock = new SimulatedClock()
+    // Cleaned segments would be joined.
+    const share = { ...SHARE, isCleaningAllowed: false }
     const options = { clock, overrides: OVERRIDES }
     const contents = createMemoryStore(clock)
     const beside = contents.beside()
@@ -111,7 +113,7 @@ for (const moment of ['before the new leader rolls', 'while the new leader rolls
     await clock.advance(MINUTE)
     const { commit } = contents.calls
     const wake = contents.faults.hold('commit')
-    const round = stale.logs.runRound(SHARE)
+    const round = stale.logs.runRound(share)
     await clock.settle()
     assert.equal(contents.calls.commit, commit + 1, 'its lead is confirmed, and it goes on to commit')
 
@@ -122,7 +124,7 @@ for (const moment of ['before the new leader rolls', 'while the new leader rolls
     await clock.advance(MINUTE)
     if (moment === 'while the new leader rolls') {
       const go = beside.faults.hold('commit')
-      const rolling = next.logs.runRound(SHARE)
+      const rolling = next.logs.runRound(share)
       await clock.settle()
       wake()
       await round
@@ -131,7 +133,7 @@ for (const moment of ['before the new leader rolls', 'while the new leader rolls
     } else {
       wake()
       await round
-      const { failures } = await clock.passing(next.logs.runRound(SHARE))
+      const { failures } = await clock.passing(next.logs.runRound(share))
       assert.equal(failures, 0)
     }
     assert.deepEqual(rangesOf(partition), [
@@ -142,7 +144,7 @@ for (const moment of ['before the new leader rolls', 'while the new leader rolls
     assertConsistent(partition)
     // The deposed leader changes nothing more.
     await clock.advance(MINUTE)
-    await clock.passing(stale.logs.runRound(SHARE))
+    await clock.passing(stale.logs.runRound(share))
     assert.deepEqual(partition.state.sealed, (await loadedBy(t as CleanUp, contents.beside(), clock, id)).state.sealed)
 
     const last = await loadedBy(t as CleanUp, contents.beside(), clock, id)

@@ -171,6 +171,22 @@ test('a corrupt batch ends the cleaning of its partition until the topic changes
   assert.equal(partition.uncleanable, null)
 })
 
+test('a store that wrongly finds no batch does not make the cleaner remove them', async t => {
+  const world = await openLogWorld(t)
+  await world.create('t', { ...COMPACTED, 'segment.ms': '1000' })
+  const partition = world.partition('t')
+  for (const value of ['1', '2', '3']) await append(partition, [{ key: 'a', value }])
+  await world.clock.advance(5_000)
+  await world.round({ isCleaningAllowed: false })
+  const { read, calls } = world.store
+  Object.assign(world.store, { read: async () => ({ kind: 'read', batches: [] }) })
+  assert.equal((await cleanAll(world.logs.cleaner, partition, world.clock.now())).outcome, 'uncleanable')
+  Object.assign(world.store, { read })
+  assert.equal(calls.rewrite, 0)
+  assert.match(partition.uncleanable!.why, /the store has not returned the \d+ bytes up to 3\.$/)
+  assert.equal(shown(await recordsOf(partition)), '0 a=1, 1 a=2, 2 a=3')
+})
+
 test('rounds show how dirty the log is, and cleaning shows what it kept and dropped and how long it took', async t => {
   const world = await openLogWorld(t)
   const { metrics, clock } = world

@@ -183,7 +183,11 @@ class Pass {
       const { read, logStart } = cleaned
       // A trim has passed the place meanwhile.
       if (logStart > at) return logStart
-      // Between the last batch and the end there may be a gap.
+      // Between the last batch and the end there may be a gap. It must be one for the time index too: a store that
+      // wrongly found no batch must not make the cleaner remove them.
+      const missing = read.length === 0 ? this.#bytesWithin(at, end) : 0
+      if (missing > 0)
+        return this.#giveUp({ offset: at, why: `the store has not returned the ${missing} bytes up to ${end}` })
       const drafts = read.length === 0 ? [{ ...emptyDraft(), to: end }] : await this.#draft(read, cleaned.batches)
       for (const draft of drafts) {
         const { to, bytes, plainBytes, records, minTimestamp, maxTimestamp, batches, bytesBefore } = draft
@@ -202,6 +206,15 @@ class Pass {
       }
     }
     return at
+  }
+
+  /** Returns the bytes of the known chunks that lie in [from, to). */
+  #bytesWithin(from: number, to: number): number {
+    let sum = 0
+    for (const chunk of this.#partition.state.timeIndex.chunks) {
+      if (chunk.isKnown && chunk.from >= from && chunk.next <= to) sum += chunk.bytes
+    }
+    return sum
   }
 
   /** Yields the batches from an offset on, cleaned, as they were read together. The last item may be a Stop. */
