@@ -70,7 +70,8 @@ export async function openOrders(cleanUp: CleanUp): Promise<Orders> {
         },
         STEP_MS,
       )
-      await Promise.all(brokers.map((broker, at) => hasStopped(at) || give(broker, {}, () => hasStopped(at))))
+      const goOn = (broker: BrokerProcess, at: number) => give(broker, {}, () => hasStopped(at))
+      await Promise.all(brokers.flatMap((broker, at) => (hasStopped(at) ? [] : [goOn(broker, at)])))
       const stopped = brokers.filter((_, at) => hasStopped(at))
       // A SIGCONT that comes before the SIGSTOP would be lost.
       if (stop.signal === 'SIGSTOP') for (const { pid } of stopped) await standsStill(pid)
