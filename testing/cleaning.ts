@@ -14,7 +14,8 @@ export function cleanAll(cleaner: Cleaner, partition: Partition, nowMs: number):
   const { state } = partition
   const mark = state.timeIndex.seal(0)
   if (mark !== null) state.pendingRows.push(mark)
-  return cleaner.clean(partition, nowMs, Math.min(partition.highWatermark, state.timeIndex.chunks.at(-1)!.from))
+  const upTo = Math.min(partition.highWatermark, state.timeIndex.chunks.at(-1)!.from)
+  return cleaner.clean(partition, nowMs, { upTo })
 }
 
 export interface CleaningBroker extends TestBroker {
