@@ -32,7 +32,7 @@ export interface RoundCleaner {
   /** Cleans a partition. It counts and logs what prevents that, except for errors that it throws. */
   clean(
     partition: Partition,
-    nowMs: number,
+    now: () => number,
     limits: Pick<CleaningShare, 'isOver'>,
   ): Promise<Pick<CleanReport, 'outcome' | 'bytesDropped'>>
 }
@@ -144,7 +144,7 @@ export async function cleanDue(rooms: RoundRooms, share: CleaningShare): Promise
     if (!isOurs(rooms, partition)) continue
     await attempt(rooms, done, 'cleaning', partition, async () => {
       const before = partition.state.cleaned.cleanedTo
-      const { outcome, bytesDropped } = await cleaner.clean(partition, now(), share)
+      const { outcome, bytesDropped } = await cleaner.clean(partition, now, share)
       done.cleanedBytes += bytesDropped
       if (outcome === 'waits' || outcome === 'uncleanable') done.failures++
       if (outcome === 'done') done.cleaned++

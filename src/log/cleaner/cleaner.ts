@@ -69,15 +69,15 @@ export class Cleaner {
 
   /**
    * Cleans a partition after all earlier calls. Makes passes until all keys of its dirty part have been mapped, or
-   * `isOver` returns true: then the pass in progress ends with its current piece. Throws OutcomeUnknown of the store; a
-   * later call finishes the pass.
+   * `isOver` returns true: then the pass in progress ends with its current piece. `now` returns the time by which data
+   * ages. Throws OutcomeUnknown of the store; a later call finishes the pass.
    */
   clean(
     partition: Partition,
-    nowMs: number,
-    { upTo = this.#look(partition, nowMs)?.upTo ?? 0, isOver = () => false }: CleanLimits = {},
+    now: () => number,
+    { upTo = this.#look(partition, now())?.upTo ?? 0, isOver = () => false }: CleanLimits = {},
   ): Promise<CleanReport> {
-    return this.#inTurn(() => this.#clean(partition, nowMs, upTo, () => this.#isStopped || isOver()))
+    return this.#inTurn(() => this.#clean(partition, now, upTo, () => this.#isStopped || isOver()))
   }
 
   /** Ends the pass in progress with its current piece, and the thread. */
@@ -97,7 +97,7 @@ export class Cleaner {
     return { partition, ...dirtinessOf(timeIndex.chunks, place, topic.resolved, nowMs) }
   }
 
-  async #clean(partition: Partition, nowMs: number, upTo: number, isStopped: () => boolean): Promise<CleanReport> {
+  async #clean(partition: Partition, now: () => number, upTo: number, isStopped: () => boolean): Promise<CleanReport> {
     const rooms = { ...this.#rooms, isStopped }
     const sum: { -readonly [K in keyof CleanReport]: CleanReport[K] } = {
       outcome: 'ended',
@@ -112,7 +112,8 @@ export class Cleaner {
     if (isStopped()) return sum
     do {
       const isResumed = isInterrupted(partition.state)
-      const result = await this.#pass(rooms, partition, upTo, nowMs)
+      // A tombstone stays for delete.retention.ms after the pass that found it, not after the first one of these passes.
+      const result = await this.#pass(rooms, partition, upTo, now())
       if (result === null) return { ...sum, outcome: 'waits' }
       sum.outcome = result.outcome
       sum.passes++

@@ -143,6 +143,7 @@ class Pass {
   async run(): Promise<PassResult> {
     const { state } = this.#partition
     const { start, cleaned, pass } = state
+    if (this.#isOver()) return this.#result('ended')
     if (!this.#isResumed && this.#mapFrom >= this.#mapEnd) return this.#result('done')
     await this.#rooms.work.begin(this.#rooms.mapBytes, this.#mapFrom)
     const mapTo = await this.#map()
