@@ -9,6 +9,7 @@
 //   | sealed chunk (mark) | sealed chunk (mark) | unknown (no mark yet) | open chunk |
 
 import { assert } from '../base/assert.ts'
+import { firstIndex } from '../base/bisect.ts'
 import type { Batch, Row } from '../store/store.ts'
 
 /** Null: unknown, because a mark of format 1 or the batches of a chunk without a mark do not say it. */
@@ -198,8 +199,11 @@ export class TimeIndex {
   /** Returns the chunks that a rewrite concerns, the first of which is `at`, and the chunks that replace them. */
   #replace(from: number, to: number, { bytes, plainBytes, batches, records, minTimestamp, maxTimestamp }: Remains) {
     assert(from < to && to <= this.#open().from, `a rewrite of [${from}, ${to}) reaches into the open chunk`)
-    const at = this.#chunks.findIndex(chunk => chunk.next > from)
-    const before = this.#chunks.slice(at).filter(chunk => chunk.from < to)
+    const at = firstIndex(this.#chunks, chunk => chunk.next > from)
+    const before = this.#chunks.slice(
+      at,
+      firstIndex(this.#chunks, chunk => chunk.from >= to),
+    )
     const areKnown = before.every(({ isKnown }) => isKnown)
     const newestMs = Math.max(...before.map(chunk => chunk.newestMs))
     const first = before[0]!
