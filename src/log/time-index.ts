@@ -72,6 +72,8 @@ const FORMER_MARK_BYTES = 33
 
 export class TimeIndex {
   #chunks: MutableChunk[] = [emptyChunk(0)]
+  /** The log start. A trim may have cut the first chunk. */
+  #start = 0
 
   /** The chunks, oldest first, without gaps. The last one is open and may be empty. */
   get chunks(): readonly Chunk[] {
@@ -124,6 +126,7 @@ export class TimeIndex {
     }
     chunks.push(emptyChunk(end))
     this.#chunks = chunks
+    this.#start = start
     return dead
   }
 
@@ -224,7 +227,7 @@ export class TimeIndex {
       isKnown: areKnown,
     }
     const after = [one]
-    if (first.from < from) {
+    if (first.from < from && this.#start < from) {
       after.unshift({ ...unknownChunk(first.from, from, first.newestMs), firstAppendMs: first.firstAppendMs })
     }
     if (last.next > to) after.push(unknownChunk(to, last.next, last.newestMs))
@@ -245,6 +248,7 @@ export class TimeIndex {
     const rest = gone.reduce((left, chunk) => left - chunk.bytes, bytes)
     const first = this.#chunks[0]!
     first.bytes = Math.max(0, first.bytes - Math.max(0, rest))
+    this.#start = start
   }
 
   /** Returns how many chunks lie wholly below an offset. The open chunk never counts. */
