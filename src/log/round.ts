@@ -126,8 +126,7 @@ export async function tendAll(rooms: RoundRooms, share: RoundShare): Promise<Ten
       await tend(partition)
     }
   }
-  await Promise.all(Array.from({ length: concurrency }, work))
-
+  await Promise.all(Array.from({ length: Math.min(concurrency, partitions.length) }, work))
   return done
 }
 
