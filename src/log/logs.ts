@@ -428,7 +428,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const upkeep = startUpkeep({ partitions, trustedNow, settings, clock, logger, failed: countFailure })
   const intervalMs = settings.get('storage.worker.tick-interval')
   /** After this time without a round no broker holds the lease of the storage worker, and nothing may be cleaned. */
-  const holderMs = settings.get('storage.worker.lease-duration') + 2 * intervalMs
+  const holderMs = settings.get('storage.worker.lease-duration') + 3 * intervalMs
   let round: Promise<RoundReport> | null = null
   /** The newest request for a round. */
   let asked = { atMs: Number.NEGATIVE_INFINITY, isCleaningAllowed: false }

@@ -112,7 +112,7 @@ export class Cleaner {
     if (isStopped()) return sum
     do {
       const isResumed = isInterrupted(partition.state)
-      // A tombstone stays for delete.retention.ms after the pass that found it, not after the first one of these passes.
+      // A tombstone stays for delete.retention.ms after the pass that found it, and not after the first of these.
       const result = await this.#pass(rooms, partition, upTo, now())
       if (result === null) return { ...sum, outcome: 'waits' }
       sum.outcome = result.outcome

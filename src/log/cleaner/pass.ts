@@ -42,8 +42,8 @@ export interface PassCounts {
 
 export interface PassResult extends PassCounts {
   /**
-   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, may clean no more or no longer
-   * leads the partition, or its topic is no longer compacted.
+   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, may clean no more, or no
+   * longer leads the partition, or its topic is no longer compacted.
    */
   readonly outcome: 'done' | 'partly' | 'ended' | 'uncleanable'
 }
