@@ -288,7 +288,8 @@ test('with the worker off nothing is dropped, and producers are forgotten and ch
   assert.deepEqual([partition.logStartOffset, partition.segments], [0, []])
 })
 
-test('old data is dropped and segments are sealed while a pass of the cleaner goes on', async t => {
+/** Returns a cleaner's work that waits before it maps, until `release` is called. */
+function heldWork(): { readonly cleanerWork: Work; release(): void } {
   const inner = new CleanerWork()
   const held = Promise.withResolvers<void>()
   const cleanerWork: Work = {
@@ -300,6 +301,11 @@ test('old data is dropped and segments are sealed while a pass of the cleaner go
     clean: (batches, terms) => inner.clean(batches, terms),
     end: () => inner.end(),
   }
+  return { cleanerWork, release: held.resolve }
+}
+
+test('old data is dropped and segments are sealed while a pass of the cleaner goes on', async t => {
+  const { cleanerWork, release } = heldWork()
   const { create, partition, clock } = await openLogWorld(t, { cleanerWork })
   await create('table', { 'cleanup.policy': 'compact', 'segment.ms': '1', 'min.cleanable.dirty.ratio': '0' })
   await create('old', { 'retention.ms': String(HOUR) })
@@ -314,25 +320,15 @@ test('old data is dropped and segments are sealed while a pass of the cleaner go
   await clock.advance(2 * HOUR)
   assert.equal(partition('old').logStartOffset, 1)
   assert.equal(table.state.cleaned.cleanedTo, 0, 'the pass goes on')
-  held.resolve()
+  release()
   await clock.advance(HOUR)
   assert.equal(table.state.cleaned.cleanedTo, 2)
   assert.equal((await readAll(table)).length, 1)
 })
 
-/** Two compacted topics that are due, and a cleaner that waits before it maps, until `release` is called. */
+/** Opens a world with two compacted topics that are due, and with the work of heldWork. */
 async function twoDueTables(t: TestContext) {
-  const inner = new CleanerWork()
-  const held = Promise.withResolvers<void>()
-  const cleanerWork: Work = {
-    begin: (bytes, from) => inner.begin(bytes, from),
-    async map(batches, from, to) {
-      await held.promise
-      return inner.map(batches, from, to)
-    },
-    clean: (batches, terms) => inner.clean(batches, terms),
-    end: () => inner.end(),
-  }
+  const { cleanerWork, release } = heldWork()
   const world = await openLogWorld(t, { cleanerWork, overrides: { 'storage.worker.enabled': false } })
   for (const name of ['one', 'two']) {
     await world.create(name, { 'cleanup.policy': 'compact', 'segment.ms': '1', 'min.cleanable.dirty.ratio': '0' })
@@ -343,7 +339,7 @@ async function twoDueTables(t: TestContext) {
   }
   await world.clock.advance(1_000)
   const cleanedTo = () => ['one', 'two'].map(name => world.partition(name).state.cleaned.cleanedTo)
-  return { ...world, release: held.resolve, cleanedTo }
+  return { ...world, release, cleanedTo }
 }
 
 const MINUTE = 60_000
