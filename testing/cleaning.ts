@@ -10,11 +10,12 @@ import type { Values } from '../src/settings/settings.ts'
 import { type CleanUp, startBroker, type TestBroker, type TestBrokerOptions } from './broker.ts'
 
 /** Seals everything that is in the log, as a roll of the active segment does, and cleans it. */
-export function cleanAll(cleaner: Cleaner, partition: Partition, nowMs: number): Promise<CleanReport> {
+export function cleanAll(cleaner: Cleaner, partition: Partition, nowMs: number | (() => number)): Promise<CleanReport> {
   const { state } = partition
   const mark = state.timeIndex.seal(0)
   if (mark !== null) state.pendingRows.push(mark)
-  return cleaner.clean(partition, nowMs, Math.min(partition.highWatermark, state.timeIndex.chunks.at(-1)!.from))
+  const upTo = Math.min(partition.highWatermark, state.timeIndex.chunks.at(-1)!.from)
+  return cleaner.clean(partition, typeof nowMs === 'number' ? () => nowMs : nowMs, { upTo })
 }
 
 export interface CleaningBroker extends TestBroker {

@@ -27,7 +27,15 @@ import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
 import { type PartitionState, ProducerCount } from './partition-state.ts'
 import { ReadAhead } from './read-ahead.ts'
 import { partitionName, RefusedBatches } from './refused-batches.ts'
-import { type Cleaned, cleanDue, type Phase, type RoundReport, type RoundRooms, tendAll } from './round.ts'
+import {
+  type Cleaned,
+  type CleaningShare,
+  cleanDue,
+  type Phase,
+  type RoundReport,
+  type RoundRooms,
+  tendAll,
+} from './round.ts'
 import { SegmentDocuments } from './segment-documents.ts'
 import type { SealedSegments } from './segments.ts'
 import { TailCache } from './tail-cache.ts'
@@ -419,14 +427,18 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 
   const upkeep = startUpkeep({ partitions, trustedNow, settings, clock, logger, failed: countFailure })
   const intervalMs = settings.get('storage.worker.tick-interval')
+  /** After this time without a round no broker holds the lease of the storage worker, and nothing may be cleaned. */
+  const holderMs = settings.get('storage.worker.lease-duration') + 3 * intervalMs
   let round: Promise<RoundReport> | null = null
+  /** The newest request for a round. */
+  let asked = { atMs: Number.NEGATIVE_INFINITY, isCleaningAllowed: false }
 
   /** The passes of the cleaner that go on; null if none does. */
   let cleaning: Promise<void> | null = null
   /** The passes that have ended and that no round has reported. */
   let cleaned: Cleaned = NOTHING_CLEANED
 
-  async function startRound({ concurrency, isCleaningAllowed }: RoundShare): Promise<RoundReport> {
+  async function startRound({ concurrency }: RoundShare): Promise<RoundReport> {
     const rounds = {
       clock,
       leadership,
@@ -443,18 +455,15 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       },
       timed: (phase: Phase, tookMs: number) => metrics.observe('svc.storage.worker.phase', { phase }, tookMs),
     }
-    const share = {
-      partitions: [...partitions()],
-      concurrency,
-      nowMs: trustedNow(),
-      leastChunkMs: intervalMs,
-      isCleaningAllowed,
-      isStopped: () => isClosed,
-    }
-    const tended = await tendAll(rounds, share)
-    if (!isClosed) cleaning ??= clean(rounds, share)
-    // A pass may take hours. The next rounds roll and drop meanwhile, and one of them reports it.
-    if (cleaning !== null) await within(clock, intervalMs, cleaning, () => undefined)
+    const nowMs = trustedNow()
+    const share = { partitions: [...partitions()], concurrency, nowMs, leastChunkMs: intervalMs }
+    const tended = await tendAll(rounds, { ...share, isStopped: () => isClosed })
+    // The gauges of the cleaner change with this, also while a pass goes on and while no partition may be cleaned.
+    const due = cleaner.candidates(share.partitions, nowMs).map(({ partition }) => partition)
+    if (!isCleaningOver()) cleaning ??= clean(rounds, { due, nowMs, isOver: isCleaningOver })
+    // A pass may take hours. The next rounds roll and drop meanwhile, and one of them reports it. The answer of this
+    // round must be there before the next one is due.
+    if (cleaning !== null) await within(clock, intervalMs / 2, cleaning, () => undefined)
     const report = { ...tended, ...cleaned, failures: tended.failures + cleaned.failures }
     cleaned = NOTHING_CLEANED
     metrics.count('svc.storage.worker.rolled_segments', {}, report.rolled)
@@ -462,7 +471,12 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     return report
   }
 
-  async function clean(rounds: RoundRooms, share: Parameters<typeof cleanDue>[1]): Promise<void> {
+  /** Returns true if the broker closes, the newest round allows no cleaning, or no broker asks for rounds any more. */
+  function isCleaningOver(): boolean {
+    return isClosed || !asked.isCleaningAllowed || clock.monotonic() - asked.atMs >= holderMs
+  }
+
+  async function clean(rounds: RoundRooms, share: CleaningShare): Promise<void> {
     try {
       const done = await cleanDue(rounds, share)
       cleaned = {
@@ -476,6 +490,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   }
 
   function joinRound(share: RoundShare): Promise<RoundReport> {
+    asked = { atMs: clock.monotonic(), isCleaningAllowed: share.isCleaningAllowed }
     round ??= startRound(share).finally(() => {
       round = null
     })

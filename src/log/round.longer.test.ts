@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
 import { isRefusal } from '../protocol/errors.ts'
@@ -288,7 +288,8 @@ test('with the worker off nothing is dropped, and producers are forgotten and ch
   assert.deepEqual([partition.logStartOffset, partition.segments], [0, []])
 })
 
-test('old data is dropped and segments are sealed while a pass of the cleaner goes on', async t => {
+/** Returns a cleaner's work that waits before it maps, until `release` is called. */
+function heldWork(): { readonly cleanerWork: Work; release(): void } {
   const inner = new CleanerWork()
   const held = Promise.withResolvers<void>()
   const cleanerWork: Work = {
@@ -300,6 +301,11 @@ test('old data is dropped and segments are sealed while a pass of the cleaner go
     clean: (batches, terms) => inner.clean(batches, terms),
     end: () => inner.end(),
   }
+  return { cleanerWork, release: held.resolve }
+}
+
+test('old data is dropped and segments are sealed while a pass of the cleaner goes on', async t => {
+  const { cleanerWork, release } = heldWork()
   const { create, partition, clock } = await openLogWorld(t, { cleanerWork })
   await create('table', { 'cleanup.policy': 'compact', 'segment.ms': '1', 'min.cleanable.dirty.ratio': '0' })
   await create('old', { 'retention.ms': String(HOUR) })
@@ -314,8 +320,68 @@ test('old data is dropped and segments are sealed while a pass of the cleaner go
   await clock.advance(2 * HOUR)
   assert.equal(partition('old').logStartOffset, 1)
   assert.equal(table.state.cleaned.cleanedTo, 0, 'the pass goes on')
-  held.resolve()
+  release()
   await clock.advance(HOUR)
   assert.equal(table.state.cleaned.cleanedTo, 2)
   assert.equal((await readAll(table)).length, 1)
+})
+
+/** Opens a world with two compacted topics that are due, and with the work of heldWork. */
+async function twoDueTables(t: TestContext) {
+  const { cleanerWork, release } = heldWork()
+  const world = await openLogWorld(t, { cleanerWork, overrides: { 'storage.worker.enabled': false } })
+  for (const name of ['one', 'two']) {
+    await world.create(name, { 'cleanup.policy': 'compact', 'segment.ms': '1', 'min.cleanable.dirty.ratio': '0' })
+    for (const value of ['1', '2']) {
+      const answer = await world.partition(name).append(batchOf([{ key: 'key', value }]), 0)
+      assert(!isRefusal(answer))
+    }
+  }
+  await world.clock.advance(1_000)
+  const cleanedTo = () => ['one', 'two'].map(name => world.partition(name).state.cleaned.cleanedTo)
+  return { ...world, release, cleanedTo }
+}
+
+const MINUTE = 60_000
+
+test('without rounds the cleaner ends, and the next round goes on', async t => {
+  const { round, clock, release, cleanedTo } = await twoDueTables(t)
+  const first = round({ isCleaningAllowed: true })
+  await clock.advance(MINUTE)
+  assert.equal((await first).cleaned, 0, 'the pass goes on')
+  await clock.advance(10 * MINUTE)
+  release()
+  await clock.advance(MINUTE)
+  assert.deepEqual(cleanedTo(), [0, 0])
+  assert.equal((await round({ isCleaningAllowed: true })).cleaned, 2)
+  assert.deepEqual(cleanedTo(), [2, 2])
+})
+
+test('a round that does not allow cleaning ends the pass in progress', async t => {
+  const { round, clock, release, cleanedTo } = await twoDueTables(t)
+  const first = round({ isCleaningAllowed: true })
+  await clock.advance(MINUTE)
+  await first
+  const second = round({ isCleaningAllowed: false })
+  release()
+  await clock.advance(MINUTE)
+  assert.deepEqual([(await second).cleaned, cleanedTo()], [0, [0, 0]])
+})
+
+test('a round ends before the next one is due, and shows how dirty the logs are, while a pass goes on', async t => {
+  const { round, clock, metrics, partition, release } = await twoDueTables(t)
+  const ageSeconds = () => metrics.read('svc.storage.cleaner.oldest_dirty_age_seconds', {})!
+  for (let minute = 0; minute < 3; minute++) {
+    let isOver = false
+    const running = round({ isCleaningAllowed: true }).finally(() => {
+      isOver = true
+    })
+    await clock.advance(MINUTE - 1)
+    assert.equal(isOver, true)
+    await running
+    assert.ok(ageSeconds() >= minute * 59, `${ageSeconds()} s in minute ${minute}`)
+  }
+  release()
+  await clock.advance(MINUTE)
+  assert.equal(partition('two').state.cleaned.cleanedTo, 2)
 })

@@ -1,7 +1,7 @@
 // One round of the storage worker over the partitions that this broker leads. For each partition it first rolls the
 // active segment (segments.ts), then drops old data (droppable.ts). Then the cleaner has its turn, one partition at a
 // time, the dirtiest first. A pass over a large log takes longer than a round: it goes on beside the next rounds, so
-// that they still drop old data. The storage worker decides when a round begins; without a round nothing is rolled,
+// that they still drop old data. The storage worker decides when a round begins; without rounds nothing is rolled,
 // dropped or cleaned. A partition with nothing to do costs no call of the store.
 
 import { type Clock, takingTurns } from '../base/clock.ts'
@@ -29,10 +29,12 @@ export type Phase = 'roll' | 'retention' | 'cleaning'
 
 /** The part of the cleaner that a round calls. */
 export interface RoundCleaner {
-  /** Returns the partitions that are to be cleaned, the dirtiest first. */
-  candidates(partitions: readonly Partition[], nowMs: number): readonly { readonly partition: Partition }[]
   /** Cleans a partition. It counts and logs what prevents that, except for errors that it throws. */
-  clean(partition: Partition, nowMs: number): Promise<Pick<CleanReport, 'outcome' | 'bytesDropped'>>
+  clean(
+    partition: Partition,
+    now: () => number,
+    limits: Pick<CleaningShare, 'isOver'>,
+  ): Promise<Pick<CleanReport, 'outcome' | 'bytesDropped'>>
 }
 
 export interface RoundRooms {
@@ -54,10 +56,17 @@ export interface RoundShare {
   readonly nowMs: number
   /** A chunk is not sealed for its age before this age. */
   readonly leastChunkMs: number
-  /** If it is false, the cleaner only looks which partitions are due. */
-  readonly isCleaningAllowed: boolean
   /** Returns true if the round must end early. */
   isStopped(): boolean
+}
+
+export interface CleaningShare {
+  /** The partitions to clean, in this order. */
+  readonly due: readonly Partition[]
+  /** The time by which data ages, at the beginning. */
+  readonly nowMs: number
+  /** Returns true if no further pass may begin, and the one in progress must end with its current piece. */
+  isOver(): boolean
 }
 
 /**
@@ -117,32 +126,30 @@ export async function tendAll(rooms: RoundRooms, share: RoundShare): Promise<Ten
       await tend(partition)
     }
   }
-  await Promise.all(Array.from({ length: concurrency }, work))
-
+  await Promise.all(Array.from({ length: Math.min(concurrency, partitions.length) }, work))
   return done
 }
 
-/**
- * Cleans the partitions that are due, if that is allowed; the gauges of the cleaner change in any case. Resolves like
- * tendAll.
- */
-export async function cleanDue(rooms: RoundRooms, share: RoundShare): Promise<Cleaned> {
+/** Cleans partitions, one after the other. Resolves like tendAll. */
+export async function cleanDue(rooms: RoundRooms, share: CleaningShare): Promise<Cleaned> {
   const { cleaner, clock } = rooms
-  const { partitions, nowMs } = share
+  const { due, nowMs } = share
   const done = { cleaned: 0, cleanedBytes: 0, failures: 0 }
   const beganAtMs = clock.monotonic()
   /** The time by which data ages. The time for which tombstones stay begins with a pass, and passes may take long. */
   const now = () => nowMs + Math.floor(clock.monotonic() - beganAtMs)
-  const due = cleaner.candidates(partitions, nowMs)
-  for (const { partition } of share.isCleaningAllowed ? due : []) {
-    if (share.isStopped()) break
+  for (const partition of due) {
+    if (share.isOver()) break
     if (!isOurs(rooms, partition)) continue
     await attempt(rooms, done, 'cleaning', partition, async () => {
-      const { outcome, bytesDropped } = await cleaner.clean(partition, now())
+      const before = partition.state.cleaned.cleanedTo
+      const { outcome, bytesDropped } = await cleaner.clean(partition, now, share)
       done.cleanedBytes += bytesDropped
       if (outcome === 'waits' || outcome === 'uncleanable') done.failures++
       if (outcome === 'done') done.cleaned++
       const { cleanedTo } = partition.state.cleaned
+      // A pass that has not reached its end has not cleaned a segment.
+      if (cleanedTo === before) return
       await rooms.documents.change(partition.state, sealed => {
         const { segmentBytes } = partition.state.topic.resolved
         const segments = withCleaned(logOf(partition), sealed.segments, { cleanedTo, segmentBytes, nowMs: now() })

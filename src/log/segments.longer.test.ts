@@ -292,7 +292,6 @@ test('the cleaner has its turn after the other phases, and its segments say when
     failed: (phase: string, { index }: Partition) => void seen.push(`${phase} of ${index} failed`),
     timed: (phase: string) => void timed.push(phase),
     cleaner: {
-      candidates: (all: readonly Partition[]) => all.toReversed().map(partition => ({ partition })),
       async clean(partition: Partition) {
         seen.push(`${partition.index} has ${partition.segments.length} segments`)
         if (partition.index === 0) throw new Error('its first batch is damaged')
@@ -302,15 +301,13 @@ test('the cleaner has its turn after the other phases, and its segments say when
     },
   }
   const nowMs = clock.now()
-  const share = {
-    ...{ partitions, concurrency: 2, nowMs, leastChunkMs: HOUR },
-    ...{ isCleaningAllowed: false, isStopped: () => false },
-  }
+  const share = { partitions, concurrency: 2, nowMs, leastChunkMs: HOUR, isStopped: () => false }
   assert.equal((await tendAll(rooms, share)).rolled, 4)
+  const due = partitions.toReversed()
   const nothing = { cleaned: 0, cleanedBytes: 0, failures: 0 }
-  assert.deepEqual(await cleanDue(rooms, share), nothing, 'cleaning is not allowed')
+  assert.deepEqual(await cleanDue(rooms, { due, nowMs, isOver: () => true }), nothing)
   assert.deepEqual([seen, timed], [[], ['roll', 'roll']])
-  const cleaning = await cleanDue(rooms, { ...share, isCleaningAllowed: true })
+  const cleaning = await cleanDue(rooms, { due, nowMs, isOver: () => false })
   assert.deepEqual(cleaning, { cleaned: 1, cleanedBytes: 7, failures: 1 })
   assert.deepEqual(timed.slice(2), ['cleaning', 'cleaning'])
   assert.deepEqual(seen, ['1 has 2 segments', '0 has 2 segments', 'cleaning of 0 failed'])

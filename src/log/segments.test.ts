@@ -175,3 +175,19 @@ test('however cleaned chunks lie, joined segments follow each other and have all
     }),
   )
 })
+
+test('a log with thousands of segments is cut anew without a walk over the whole log for each of them', () => {
+  let looks = 0
+  const chunks = chunksOf(...Array.from({ length: 4_000 }, () => ({ bytes: 100 }))).map(chunk => ({
+    ...chunk,
+    get from() {
+      looks++
+      return chunk.from
+    },
+  }))
+  const log = logOf(chunks)
+  const segments = Array.from({ length: 400 }, (_, i) => segmentOf(log, 10 * i, 10 * i + 10, 0))
+  const cleaned = withCleaned(log, segments, { cleanedTo: 4_000, segmentBytes: 1_000, nowMs: 7 })!
+  assert.deepEqual([cleaned.length, cleaned[399]!.bytes], [400, 1_000])
+  assert.ok(looks < 8 * chunks.length, `${looks} looks at ${chunks.length} chunks`)
+})

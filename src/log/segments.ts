@@ -10,6 +10,7 @@
 // Cleaning must keep the newest batch, emptied if need be, so that a reader below the high watermark always finds a
 // next place. The cleaner follows that rule, and `batches` of Rewrite in store/store.ts states it.
 
+import { firstIndex } from '../base/bisect.ts'
 import type { TopicConfigs } from '../settings/topic-configs.ts'
 import type { EpochStart } from '../store/store.ts'
 import { type Chunk, type Counts, earlierOf } from './time-index.ts'
@@ -84,7 +85,7 @@ export function segmentEnds(log: RollableLog, configs: RollConfigs, nowMs: numbe
   let newestMs = -1
   /** The end of the last chunk with batches that the next segment can have. */
   let last = -1
-  for (const chunk of activeChunks(log)) {
+  for (const chunk of chunksFrom(log, log.activeFrom)) {
     if (!chunk.isKnown || chunk.next > log.highWatermark) {
       // The records that this chunk may have are newer than those before it.
       newestMs = Number.POSITIVE_INFINITY
@@ -120,8 +121,9 @@ export function segmentOf(log: RollableLog, base: number, next: number, sealedAt
   const { epochs } = log
   const own = epochs.filter((epoch, i) => epoch.startOffset < next && (epochs[i + 1]?.startOffset ?? next) > base)
   let sum: Part | null = null
-  for (const chunk of log.chunks) {
-    if (chunk.next <= base || chunk.from >= next || (chunk.isKnown && chunk.bytes === 0)) continue
+  for (const chunk of chunksFrom(log, base)) {
+    if (chunk.from >= next) break
+    if (chunk.isKnown && chunk.bytes === 0) continue
     // A piece of the cleaner may reach over the beginning of a segment. So may a chunk that this leader has learned
     // while it did not know the segment. Its bytes count for both segments.
     const isCut = chunk.from < base || chunk.next > next
@@ -152,7 +154,7 @@ export function withCleaned(
   const joined: Segment[] = []
   let base = cleaned[0]!.base
   const cut = (next: number) => {
-    const { sealedAtMs } = cleaned.findLast(segment => segment.base < next)!
+    const { sealedAtMs } = cleaned[firstIndex(cleaned, segment => segment.base >= next) - 1]!
     joined.push({ ...segmentOf({ ...log, epochs }, base, next, sealedAtMs), cleanedAtMs: nowMs })
     base = next
   }
@@ -213,6 +215,7 @@ function both(one: number | null, other: number | null, join: (one: number, othe
   return one === null || other === null ? null : join(one, other)
 }
 
-function* activeChunks({ activeFrom, chunks }: RollableLog): Generator<Chunk> {
-  for (const chunk of chunks) if (chunk.next > activeFrom) yield chunk
+/** Yields the chunks that end above an offset. A log has a chunk for each MiB, and may have many segments. */
+function* chunksFrom({ chunks }: Pick<RollableLog, 'chunks'>, offset: number): Generator<Chunk> {
+  for (let i = firstIndex(chunks, ({ next }) => next > offset); i < chunks.length; i++) yield chunks[i]!
 }

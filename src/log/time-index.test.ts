@@ -265,3 +265,28 @@ test('the rest of a cut chunk keeps the age of its records, however long ago the
   index.learn(rest, [{ ...batch, maxTimestamp: 60_000 }])
   assert.equal(index.chunks[1]!.newestMs, 60_000)
 })
+
+test('a rewrite from a log start within a chunk leaves nothing below the log start', () => {
+  const start = 15
+  const index = new TimeIndex()
+  for (const end of [10, 20, 30]) {
+    add(index, end, 100, end, end)
+    index.seal(0)
+  }
+  index.drop(start, 150)
+  const adopted = new TimeIndex()
+  adopted.adopt(rowsOf(), { start, end: 30, bytes: 150, activeFrom: 20 }, 40)
+  const remains = { bytes: 50, plainBytes: 50, batches: 1, records: 1, minTimestamp: 20, maxTimestamp: 20 }
+  for (const each of [index, adopted]) {
+    each.rewritten(start, 20, remains)
+    each.commitRewritten(start, 20, remains)
+    assert.deepEqual(
+      each.chunks.map(({ from, next }) => [from, next]),
+      [
+        [start, 20],
+        [20, 30],
+        [30, 30],
+      ],
+    )
+  }
+})

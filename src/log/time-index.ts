@@ -9,6 +9,7 @@
 //   | sealed chunk (mark) | sealed chunk (mark) | unknown (no mark yet) | open chunk |
 
 import { assert } from '../base/assert.ts'
+import { firstIndex } from '../base/bisect.ts'
 import type { Batch, Row } from '../store/store.ts'
 
 /** Null: unknown, because a mark of format 1 or the batches of a chunk without a mark do not say it. */
@@ -71,6 +72,8 @@ const FORMER_MARK_BYTES = 33
 
 export class TimeIndex {
   #chunks: MutableChunk[] = [emptyChunk(0)]
+  /** The log start. A trim may have cut the first chunk. */
+  #start = 0
 
   /** The chunks, oldest first, without gaps. The last one is open and may be empty. */
   get chunks(): readonly Chunk[] {
@@ -123,6 +126,7 @@ export class TimeIndex {
     }
     chunks.push(emptyChunk(end))
     this.#chunks = chunks
+    this.#start = start
     return dead
   }
 
@@ -198,8 +202,11 @@ export class TimeIndex {
   /** Returns the chunks that a rewrite concerns, the first of which is `at`, and the chunks that replace them. */
   #replace(from: number, to: number, { bytes, plainBytes, batches, records, minTimestamp, maxTimestamp }: Remains) {
     assert(from < to && to <= this.#open().from, `a rewrite of [${from}, ${to}) reaches into the open chunk`)
-    const at = this.#chunks.findIndex(chunk => chunk.next > from)
-    const before = this.#chunks.slice(at).filter(chunk => chunk.from < to)
+    const at = firstIndex(this.#chunks, chunk => chunk.next > from)
+    const before = this.#chunks.slice(
+      at,
+      firstIndex(this.#chunks, chunk => chunk.from >= to),
+    )
     const areKnown = before.every(({ isKnown }) => isKnown)
     const newestMs = Math.max(...before.map(chunk => chunk.newestMs))
     const first = before[0]!
@@ -220,7 +227,7 @@ export class TimeIndex {
       isKnown: areKnown,
     }
     const after = [one]
-    if (first.from < from) {
+    if (first.from < from && this.#start < from) {
       after.unshift({ ...unknownChunk(first.from, from, first.newestMs), firstAppendMs: first.firstAppendMs })
     }
     if (last.next > to) after.push(unknownChunk(to, last.next, last.newestMs))
@@ -241,6 +248,7 @@ export class TimeIndex {
     const rest = gone.reduce((left, chunk) => left - chunk.bytes, bytes)
     const first = this.#chunks[0]!
     first.bytes = Math.max(0, first.bytes - Math.max(0, rest))
+    this.#start = start
   }
 
   /** Returns how many chunks lie wholly below an offset. The open chunk never counts. */

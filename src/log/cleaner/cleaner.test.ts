@@ -406,6 +406,18 @@ test('a tombstone stays for delete.retention.ms after the first cleaning that fo
   assert.equal(shown(await recordsOf(partition)), '2 other=1, 5 dirty=6000')
 })
 
+test('a tombstone that the second of several passes finds stays for delete.retention.ms after that pass', async t => {
+  const world = await openLogWorld(t, { overrides: TINY })
+  await world.create('t', { ...COMPACTED, 'delete.retention.ms': '1000000' })
+  const partition = world.partition('t')
+  for (const key of ['a', 'b', 'c', 'd', 'e', 'f']) await append(partition, [{ key }])
+  let nowMs = 0
+  const { passes } = await cleanAll(world.logs.cleaner, partition, () => (nowMs += 5_000))
+  assert.equal(passes, 2)
+  const horizons = (await readAll(partition)).map(({ deleteHorizonMs }) => deleteHorizonMs)
+  assert.deepEqual(horizons, [1_005_000, 1_005_000, 1_005_000, 1_005_000, 1_010_000, 1_010_000])
+})
+
 test('searches by time and the tail in memory follow a cleaning', async t => {
   const world = await openLogWorld(t)
   await world.create('t', COMPACTED)

@@ -25,6 +25,12 @@ export interface Candidate extends Dirtiness {
   readonly partition: Partition
 }
 
+export interface CleanLimits {
+  /** The offset up to which the log is cleaned; by default as far as it may be. */
+  readonly upTo?: number
+  isOver?(): boolean
+}
+
 export interface CleanReport extends PassCounts {
   /** `waits`: the store takes no writes now. The other words are those of PassResult. */
   readonly outcome: PassResult['outcome'] | 'waits'
@@ -62,11 +68,16 @@ export class Cleaner {
   }
 
   /**
-   * Cleans a partition after all earlier calls. Makes passes until all keys of its dirty part have been mapped. Throws
-   * OutcomeUnknown of the store; a later call finishes the pass.
+   * Cleans a partition after all earlier calls. Makes passes until all keys of its dirty part have been mapped, or
+   * `isOver` returns true: then the pass in progress ends with its current piece. `now` returns the time by which data
+   * ages. Throws OutcomeUnknown of the store; a later call finishes the pass.
    */
-  clean(partition: Partition, nowMs: number, upTo = this.#look(partition, nowMs)?.upTo ?? 0): Promise<CleanReport> {
-    return this.#inTurn(() => this.#clean(partition, nowMs, upTo))
+  clean(
+    partition: Partition,
+    now: () => number,
+    { upTo = this.#look(partition, now())?.upTo ?? 0, isOver = () => false }: CleanLimits = {},
+  ): Promise<CleanReport> {
+    return this.#inTurn(() => this.#clean(partition, now, upTo, () => this.#isStopped || isOver()))
   }
 
   /** Ends the pass in progress with its current piece, and the thread. */
@@ -86,8 +97,8 @@ export class Cleaner {
     return { partition, ...dirtinessOf(timeIndex.chunks, place, topic.resolved, nowMs) }
   }
 
-  async #clean(partition: Partition, nowMs: number, upTo: number): Promise<CleanReport> {
-    const rooms = { ...this.#rooms, isStopped: () => this.#isStopped }
+  async #clean(partition: Partition, now: () => number, upTo: number, isStopped: () => boolean): Promise<CleanReport> {
+    const rooms = { ...this.#rooms, isStopped }
     const sum: { -readonly [K in keyof CleanReport]: CleanReport[K] } = {
       outcome: 'ended',
       passes: 0,
@@ -98,10 +109,11 @@ export class Cleaner {
       keylessDropped: 0,
     }
     // A call that waited for its turn must not start the thread again.
-    if (this.#isStopped) return sum
+    if (isStopped()) return sum
     do {
       const isResumed = isInterrupted(partition.state)
-      const result = await this.#pass(rooms, partition, upTo, nowMs)
+      // A tombstone stays for delete.retention.ms after the pass that found it, and not after the first of these.
+      const result = await this.#pass(rooms, partition, upTo, now())
       if (result === null) return { ...sum, outcome: 'waits' }
       sum.outcome = result.outcome
       sum.passes++

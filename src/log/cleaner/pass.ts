@@ -26,7 +26,7 @@ export interface PassRooms {
   readonly compression: Compression
   readonly work: Work
   readonly mapBytes: number
-  /** True when the broker closes: the pass ends with the current piece. */
+  /** True when the broker closes, or may clean no more: the pass ends with the current piece. */
   isStopped(): boolean
 }
 
@@ -42,8 +42,8 @@ export interface PassCounts {
 
 export interface PassResult extends PassCounts {
   /**
-   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, no longer leads the
-   * partition, or its topic is no longer compacted.
+   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, may clean no more, or no
+   * longer leads the partition, or its topic is no longer compacted.
    */
   readonly outcome: 'done' | 'partly' | 'ended' | 'uncleanable'
 }
@@ -143,6 +143,7 @@ class Pass {
   async run(): Promise<PassResult> {
     const { state } = this.#partition
     const { start, cleaned, pass } = state
+    if (this.#isOver()) return this.#result('ended')
     if (!this.#isResumed && this.#mapFrom >= this.#mapEnd) return this.#result('done')
     await this.#rooms.work.begin(this.#rooms.mapBytes, this.#mapFrom)
     const mapTo = await this.#map()

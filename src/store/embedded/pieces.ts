@@ -2,6 +2,7 @@
 // in its range, and over the pieces before it. A call is decided with all pieces, a reader sees those of acknowledged
 // rounds only: they are the first ones, because rounds are acknowledged in order.
 
+import { firstIndex } from '../../base/bisect.ts'
 import { bytesBelow, type Run } from './run-index.ts'
 
 /** A part of a stream, at the limits of runs, and the runs that are in it. */
@@ -144,14 +145,7 @@ export function isCovered(ranges: readonly Range[], offset: number): boolean {
 
 /** Returns the index of the first range that ends above the offset. */
 function firstAbove(ranges: readonly Range[], offset: number): number {
-  let low = 0
-  let high = ranges.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (ranges[middle]!.to > offset) high = middle
-    else low = middle + 1
-  }
-  return low
+  return firstIndex(ranges, ({ to }) => to > offset)
 }
 
 /** Returns the batches of a run that end at or below the offset; null if it has none. */

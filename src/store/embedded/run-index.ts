@@ -2,6 +2,7 @@
 // file. New runs are in memory with their stream; a checkpoint puts them into lmdb, keyed by stream and base offset.
 // A run has the end of each of its batches, so that a reader never needs a batch's bytes to find the next one.
 
+import { firstIndex } from '../../base/bisect.ts'
 import type { Change, Key, Table } from './tables.ts'
 
 export interface Run {
@@ -178,7 +179,7 @@ export function* runsFrom(table: Table, stream: Indexed, offset: number): Genera
       yield placed(stream, decodeRun(key, value))
     }
   }
-  for (let i = firstAbove(recent, offset); i < recent.length; i++) yield recent[i]!
+  for (let i = firstIndex(recent, run => run.nextOffset > offset); i < recent.length; i++) yield recent[i]!
 }
 
 /** Returns the newest run of the stream that begins below its end. It may be a dropped one. */
@@ -194,18 +195,6 @@ function floorRun(table: Table, stream: Indexed, offset: number): Run | null {
 
 function placed(stream: Indexed, run: Run): Run {
   return stream.moved.get(run.baseOffset) ?? run
-}
-
-/** Returns the index of the first run that ends above the offset. */
-function firstAbove(runs: readonly Run[], offset: number): number {
-  let low = 0
-  let high = runs.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (runs[middle]!.nextOffset > offset) high = middle
-    else low = middle + 1
-  }
-  return low
 }
 
 /** Returns the bounds of the keys of the runs that begin in a range of offsets. */

@@ -1,0 +1,16 @@
+// Searches in sorted lists.
+
+/**
+ * Returns the index of the first item for which the test is true; the length of the list if there is no such item. The
+ * test must be true for all items behind an item for which it is true.
+ */
+export function firstIndex<T>(items: readonly T[], isTrue: (item: T) => boolean): number {
+  let low = 0
+  let high = items.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isTrue(items[middle]!)) high = middle
+    else low = middle + 1
+  }
+  return low
+}
