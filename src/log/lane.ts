@@ -241,9 +241,13 @@ export class Lane {
   }
 
   #adopt(opened: Opened): void {
-    const { topic, index } = this.#state
+    const { topic, index, name } = this.#state
     this.#isVague = false
-    this.#state.adopt(opened, this.#rooms.clock.now())
+    const why = this.#state.adopt(opened, this.#rooms.clock.now())
+    if (why !== null) {
+      const line = `the place of the cleaner (row c of the stream) cannot be read: ${why}; the cleaner begins anew`
+      this.#rooms.logger.warn(line, { partition: name })
+    }
     this.#rooms.leadership.led(topic.id, index, opened.epoch)
   }
 

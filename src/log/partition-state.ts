@@ -5,7 +5,7 @@
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
 import { type EpochStart, type Opened, type Pass, type Row, type StreamId, streamId } from '../store/store.ts'
 import type { Topic } from './catalogue.ts'
-import { decodePlace, NOT_CLEANED, type Place } from './cleaner/place.ts'
+import { NOT_CLEANED, type Place, placeOf } from './cleaner/place.ts'
 import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
 import { partitionName } from './refused-batches.ts'
 import { NO_SEGMENTS, type SealedSegments } from './segments.ts'
@@ -96,9 +96,10 @@ export class PartitionState {
 
   /**
    * Takes over the result of opening the stream. The tail is kept if the end is unchanged and no other broker has led
-   * meanwhile. If a store has lost a log, the floor of the opening brings back its end but not its batches.
+   * meanwhile. If a store has lost a log, the floor of the opening brings back its end but not its batches. Returns why
+   * the row with the place of the cleaner cannot be read; null if it can. Then the cleaner begins anew.
    */
-  adopt(opened: Opened, nowMs: number): void {
+  adopt(opened: Opened, nowMs: number): string | null {
     if (opened.end !== this.end || opened.epoch !== this.epoch + 1) this.tail.reset(opened.end)
     // A client with another epoch is refused, so it must not wait any longer.
     if (opened.epoch !== this.epoch) this.waits.wake()
@@ -109,7 +110,8 @@ export class PartitionState {
     this.emptyFrom = opened.emptyFrom
     this.highWatermark = Math.max(this.highWatermark, opened.highWatermark)
     this.bytes = opened.bytes
-    this.cleaned = decodePlace(opened.rows)
+    const { place, why } = placeOf(opened)
+    this.cleaned = place
     this.pass = opened.pass
     this.pendingRows.length = 0
     this.clearProducers()
@@ -125,6 +127,7 @@ export class PartitionState {
     const { activeFrom } = this
     this.pendingRows.push(...this.timeIndex.adopt(rows, { start, end, bytes, activeFrom }, nowMs))
     this.damage = opened.damage === null ? null : damaged(this, opened.damage.message)
+    return why
   }
 
   /** Remembers a producer that has a batch in the log. */

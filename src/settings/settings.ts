@@ -115,6 +115,8 @@ const {
 } = grammar
 
 const OURS = { ours: true } as const
+/** The most partitions that storage.worker.tick-concurrency allows at the same time. */
+export const MOST_TICK_CONCURRENCY = 1024
 const REGISTRY = waitsFor('schema-registry')
 const REMOTE = waitsFor('remote-tier')
 const MCP = waitsFor('mcp')
@@ -836,7 +838,7 @@ const remoteStorage = {
     'How often the worker starts a round over all partitions.',
   ),
   'storage.worker.tick-concurrency': row(
-    integer({ min: 1, max: 1024 }),
+    integer({ min: 1, max: MOST_TICK_CONCURRENCY }),
     '8',
     'Partitions that are handled at the same time, in the whole cluster.',
   ),

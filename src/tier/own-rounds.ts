@@ -6,7 +6,14 @@
 
 import type { RoundShare } from '../log/logs.ts'
 import type { RoundReport } from '../log/round.ts'
-import { because, type Refusal, STALE_CONTROLLER_EPOCH, UNKNOWN_SERVER_ERROR } from '../protocol/errors.ts'
+import {
+  because,
+  INVALID_REQUEST,
+  type Refusal,
+  STALE_CONTROLLER_EPOCH,
+  UNKNOWN_SERVER_ERROR,
+} from '../protocol/errors.ts'
+import { MOST_TICK_CONCURRENCY } from '../settings/settings.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Claim, Lease } from './lease.ts'
@@ -29,7 +36,8 @@ export interface OwnRoundsRooms {
 export interface OwnRounds {
   /**
    * Starts the round if it is new, and joins the round that is in progress. Resolves to the report if the round is
-   * over. STALE_CONTROLLER_EPOCH if the sender does not hold the lease. Throws what the store throws.
+   * over. STALE_CONTROLLER_EPOCH if the sender does not hold the lease. INVALID_REQUEST if no setting allows the
+   * concurrency. Throws what the store throws.
    */
   ask(request: RoundRequest): Promise<RoundAnswer>
 }
@@ -53,7 +61,11 @@ export function openOwnRounds({ lease, metrics, logger, runRound }: OwnRoundsRoo
 
   return {
     async ask(request) {
-      const { holderId, incarnation, fence, round } = request
+      const { holderId, incarnation, fence, round, concurrency } = request
+      if (concurrency < 1 || concurrency > MOST_TICK_CONCURRENCY) {
+        const wanted = `takes an integer from 1 to ${MOST_TICK_CONCURRENCY}`
+        return because(INVALID_REQUEST, `concurrency: got ${concurrency}, ${wanted}.`)
+      }
       const name = JSON.stringify([holderId, incarnation, fence, round])
       if (newest?.name === name) return newest.result
       const why = await lease.refute(request)

@@ -250,6 +250,27 @@ test('a holder that was stopped past its lease starts nothing when it wakes, and
   assert(isRefusal(started) && started.name === 'NOT_CONTROLLER')
 })
 
+test('a request with a concurrency that no setting allows starts nothing', async t => {
+  const { clock, start } = open(t, [1])
+  const one = await start(1)
+  await clock.advance(TICK_MS + 1_000)
+  const { incarnation } = one.holder()!
+  const before = one.shares.length
+  for (const concurrency of [-1, 0, 1025, 2 ** 31 - 1]) {
+    const refused = await one.answer({
+      holderId: 1,
+      incarnation,
+      fence: 1,
+      round: 99,
+      concurrency,
+      isCleaningAllowed: true,
+    })
+    assert(isRefusal(refused) && refused.name === 'INVALID_REQUEST')
+    assert.equal(refused.message, `concurrency: got ${concurrency}, takes an integer from 1 to 1024.`)
+  }
+  assert.equal(one.shares.length, before)
+})
+
 test('a round that is asked for joins the one in progress', async t => {
   const { clock, start } = open(t, [1])
   const one = await start(1)

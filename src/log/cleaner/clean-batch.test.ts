@@ -4,6 +4,7 @@ import { fc } from '../../../testing/property.ts'
 import {
   type BatchOptions,
   encodeBatch,
+  MAX_UNPACKED_BYTES,
   type NewRecord,
   payloadOf,
   readRecords,
@@ -107,7 +108,7 @@ test('the first cleaning that keeps a tombstone sets the delete horizon and move
 
 test('a timestamp of 64 bits survives the move to the delete horizon bit by bit', () => {
   const plain = batchOf([{ key: 'a', timestamp: 0 }])
-  plain.writeBigInt64BE(-9_223_372_036_854_775_000n, 27)
+  plain.writeBigInt64BE(-4_611_684_000_000_000_001n, 27)
   const after = bytesOf(clean(plain))
   // The delta of the only record: after its length and its attributes.
   let raw = 0n
@@ -116,7 +117,24 @@ test('a timestamp of 64 bits survives the move to the delete horizon bit by bit'
     if (after[at]! < 0x80) break
   }
   const delta = (raw >> 1n) ^ -(raw & 1n)
-  assert.equal(BigInt.asIntN(64, after.readBigInt64BE(27) + delta), -9_223_372_036_854_775_000n)
+  assert.equal(BigInt.asIntN(64, after.readBigInt64BE(27) + delta), -4_611_684_000_000_000_001n)
+})
+
+test('a batch that could not be read with a delete horizon gets none, and loses its older records all the same', async () => {
+  const records = [{ key: 'old' }, { key: 'tombstone' }]
+  const early = batchOf(records.map(record => ({ ...record, timestamp: -(2 ** 62) - 2 ** 52 })))
+  const { bytes, kept } = clean(early, { tombstone: 11 })
+  assert.deepEqual([bytes, kept], ['same', 2])
+  const cleaned = clean(early, { old: 12, tombstone: 11 })
+  const after = viewBatch(bytesOf(cleaned))
+  assert.deepEqual([after.deleteHorizonMs, after.recordCount], [null, 1])
+  assert.deepEqual(await readRecords(after.bytes), (await readRecords(early)).slice(1))
+
+  // Each of these records takes five bytes more with a horizon.
+  const growing = Array.from({ length: 100_000 }, () => ({ key: '' }))
+  const padding = 'x'.repeat(MAX_UNPACKED_BYTES - 1_200_000)
+  const large = viewBatch(batchOf([...growing, { key: 'padding', value: padding }]))
+  assert.ok(cleanBatch(large, payloadOf(large), { isNewest: () => true }, TERMS).bytes === 'same')
 })
 
 test('with log append time a cleaned batch keeps the time of its append', async () => {

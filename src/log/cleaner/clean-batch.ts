@@ -6,7 +6,14 @@
 // and knows no stored form of a batch.
 
 import { assert } from '../../base/assert.ts'
-import { type BatchView, putZigzag, RecordWalk, type Rest, rebuildBatch } from '../../protocol/records.ts'
+import {
+  type BatchView,
+  MAX_UNPACKED_BYTES,
+  putZigzag,
+  RecordWalk,
+  type Rest,
+  rebuildBatch,
+} from '../../protocol/records.ts'
 
 /** The mapped part of the log. */
 export interface Newest {
@@ -82,15 +89,17 @@ export function cleanBatch(batch: BatchView, payload: Buffer, newest: Newest, te
   }
   const needsHorizon = hasTombstone && horizonMs === null
   if (cleaned.dropped === 0 && !needsHorizon) return { bytes: 'same', ...cleaned }
-  if (batch.timestampType === 'CreateTime') cleaned.maxTimestamp = maxTimestamp
   const rest: Rest = {
     payload: Buffer.concat(stays.map(({ from, end }) => payload.subarray(from, end))),
     recordCount: cleaned.kept,
     baseTimestamp: batch.baseTimestamp,
-    maxTimestamp: cleaned.maxTimestamp,
+    maxTimestamp: batch.timestampType === 'CreateTime' ? maxTimestamp : batch.maxTimestamp,
     deleteHorizonMs: horizonMs,
   }
-  return { bytes: rebuildBatch(batch, needsHorizon ? withHorizon(batch, rest, terms) : rest), ...cleaned }
+  const moved = needsHorizon ? withHorizon(batch, rest, terms) : null
+  if (cleaned.dropped === 0 && moved === null) return { bytes: 'same', ...cleaned }
+  cleaned.maxTimestamp = rest.maxTimestamp
+  return { bytes: rebuildBatch(batch, moved ?? rest), ...cleaned }
 }
 
 interface Span {
@@ -103,8 +112,12 @@ const EMPTY = { payload: Buffer.alloc(0), recordCount: 0, baseTimestamp: -1, del
 /** The most bytes that a longer timestamp delta, and the longer length of its record, add to a record. */
 const MOST_GROWTH = 10
 
-/** Moves the base of the timestamps to the delete horizon. The records keep their timestamps. */
-function withHorizon(batch: BatchView, rest: Rest, { nowMs, deleteRetentionMs }: Terms): Rest {
+/**
+ * Moves the base of the timestamps to the delete horizon. The records keep their timestamps. Returns null if the batch
+ * could not be read then: it would unpack to more than MAX_UNPACKED_BYTES, or a timestamp is more than 2^62 ms away.
+ * Such a batch gets no horizon, and its tombstones stay.
+ */
+function withHorizon(batch: BatchView, rest: Rest, { nowMs, deleteRetentionMs }: Terms): Rest | null {
   const { payload, recordCount } = rest
   const horizonMs = Math.min(nowMs + deleteRetentionMs, Number.MAX_SAFE_INTEGER)
   // Timestamps may need all 64 bits, and this happens once in the life of a batch.
@@ -116,17 +129,21 @@ function withHorizon(batch: BatchView, rest: Rest, { nowMs, deleteRetentionMs }:
     const length = readZigzag(payload, at)
     const before = readZigzag(payload, length.next + 1)
     const end = length.next + Number(length.value)
-    const deltaBytes = putZigzag64(delta, BigInt.asIntN(64, before.value + shift))
+    const value = before.value + shift
+    if (value > MOST_DELTA || value < -MOST_DELTA) return null
+    const deltaBytes = putZigzag64(delta, value)
     to = putZigzag(moved, to, 1 + deltaBytes + end - before.next)
     moved[to++] = payload[length.next]!
     to += delta.copy(moved, to, 0, deltaBytes)
     to += payload.copy(moved, to, before.next, end)
     at = end
   }
+  if (to > MAX_UNPACKED_BYTES) return null
   return { ...rest, payload: moved.subarray(0, to), baseTimestamp: horizonMs, deleteHorizonMs: horizonMs }
 }
 
 const BASE_TIMESTAMP_AT = 27
+const MOST_DELTA = 2n ** 62n
 
 function readZigzag(bytes: Buffer, from: number): { readonly value: bigint; readonly next: number } {
   let raw = 0n

@@ -4,8 +4,7 @@
 //
 //   format = 1 u8 | cleanedTo | passFrom | passTo    as float64 big-endian
 
-import { assert } from '../../base/assert.ts'
-import type { Pass, Row } from '../../store/store.ts'
+import type { Opened, Pass, Row } from '../../store/store.ts'
 
 export interface Place {
   /** The first dirty offset: below it each key stands once, or a mapped newer record has removed it. */
@@ -39,13 +38,37 @@ export function encodePlace({ cleanedTo, passFrom, passTo }: Place): Row {
   return { key: KEY, value }
 }
 
+class UnreadablePlace extends Error {}
+
+/** Throws UnreadablePlace. */
 export function decodePlace(rows: ReadonlyMap<string, Uint8Array>): Place {
   const value = rows.get(KEY)
   if (value === undefined) return NOT_CLEANED
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
-  assert(
-    bytes.length === BYTES && bytes[0] === FORMAT,
-    `the place of the cleaner has format ${bytes[0]} and ${bytes.length} bytes, expected format ${FORMAT}`,
-  )
+  if (bytes.length !== BYTES || bytes[0] !== FORMAT) {
+    const found = `format ${bytes[0]} and ${bytes.length} bytes`
+    throw new UnreadablePlace(`it has ${found}, expected format ${FORMAT} and ${BYTES} bytes`)
+  }
   return { cleanedTo: bytes.readDoubleBE(1), passFrom: bytes.readDoubleBE(9), passTo: bytes.readDoubleBE(17) }
+}
+
+/**
+ * Returns the place of a stream that was opened. If its row cannot be read, or names offsets that the log does not have,
+ * returns the reason, and a place from which the cleaner begins anew: it first finishes the pass that the store knows.
+ */
+export function placeOf({ rows, end, pass }: Pick<Opened, 'rows' | 'end' | 'pass'>): {
+  readonly place: Place
+  readonly why: string | null
+} {
+  const anew = { cleanedTo: 0, passFrom: 0, passTo: pass.to < pass.until ? Math.min(pass.until, end) : -1 }
+  try {
+    const place = decodePlace(rows)
+    const { cleanedTo, passFrom, passTo } = place
+    const isWithin = [cleanedTo, passFrom, passTo + 1].every(each => Number.isInteger(each) && each >= 0)
+    if (isWithin && Math.max(cleanedTo, passFrom, passTo) <= end) return { place, why: null }
+    return { place: anew, why: `it is ${JSON.stringify(place)}, and the log ends at ${end}` }
+  } catch (error) {
+    if (!(error instanceof UnreadablePlace)) throw error
+    return { place: anew, why: error.message }
+  }
 }

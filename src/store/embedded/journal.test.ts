@@ -245,3 +245,40 @@ test('a file is not closed while zeros are written ahead in it', async t => {
   assert.equal(file.handle, null)
   assert.equal(closedMeanwhile, 0, 'the next file that is opened may get its number')
 })
+
+test('zeros that are written ahead never overwrite a round that waited for other zeros', async t => {
+  const real = realDisk(new SimulatedClock())
+  const MIB = 1 << 20
+  const round = Buffer.alloc(10 * MIB, 7)
+  const first = Promise.withResolvers<void>()
+  const written = Promise.withResolvers<void>()
+  let fills = 0
+  const disk: Disk = {
+    ...real,
+    async open(path, create) {
+      const file = await real.open(path, create)
+      return {
+        ...file,
+        async write(buffers, position) {
+          // Zeros come in pieces of 1 MiB, four of them in each part.
+          if (buffers[0]!.length === MIB) await (fills++ < 4 ? first.promise : written.promise)
+          await file.write(buffers, position)
+        },
+      }
+    },
+  }
+  const { journal, clock } = await open(t, { disk, fileBytes: 64 * MIB })
+  // As many zeros are written ahead as the file has bytes.
+  await journal.write([round, round], 2 * round.length)
+  await clock.advance(1000)
+  await eventually('zeros are written', () => fills > 0)
+  const { number, end } = journal.active
+  const writing = journal.write([round], round.length)
+  first.resolve()
+  await writing
+  written.resolve()
+  await clock.advance(1000)
+  await eventually('two parts are filled', () => fills > 8)
+  const found = await journal.read(number, end, round.length)
+  assert.ok(found.equals(round))
+})

@@ -358,8 +358,9 @@ export class Journal {
     const file = this.active
     const end = file.end + bytes
     const filling = this.#filling
+    // From here on zeros are filled only behind it. The next fill may begin while this round waits for the last one.
+    if (end > file.size) file.size = end
     if (filling?.file === file && end > filling.from) await filling.done
-    if (end > file.size) file.size = end // from here on zeros are filled only behind it
     await this.#activeFile!.write(buffers, file.end)
     file.end = end
     this.#writtenAtMs = this.#options.clock.monotonic()
