@@ -260,7 +260,7 @@ function findLossesOutside({ ops }: History, losses: Losses): readonly Anomaly[]
 }
 
 /** Returns the partitions with an acknowledged send that began after `from`. */
-function keysWritten({ ops }: History, from: number): ReadonlySet<string> {
+export function keysWritten({ ops }: History, from: number): ReadonlySet<string> {
   const keys = new Set<string>()
   const begun = new Set<number>()
   for (const op of ops.slice(from)) {
