@@ -39,18 +39,38 @@ export const lateRewrite = (orders: Orders): Fault => ({
     while (keysWritten(history, from).size < run.partitions) await run.progress(PROGRESS / 10)
     for (const broker of others) broker.pause()
     try {
+      // A broker that knows of the refusal opens the streams again, so it must not learn of it yet.
+      late.toRedis.freeze('to-client')
       const before = await contentAtRest(redis!, streams)
+      const isThere = await watchForRewrite(redis!)
       late.broker.resume()
-      const isRefused = async () => (await readCounter(late.broker, REFUSED)) > refused.get(late.id)!
-      await eventually(`Redis refuses the piece of broker ${late.id}`, isRefused)
+      await isThere()
       assert.deepEqual(await contentOf(redis!, streams), before, 'a piece that Redis refuses changes nothing')
     } finally {
+      await late.toRedis.heal()
       for (const broker of others) broker.resume()
     }
+    const isRefused = async () => (await readCounter(late.broker, REFUSED)) > refused.get(late.id)!
+    await eventually(`Redis refuses the piece of broker ${late.id}`, isRefused)
     await run.progress(PROGRESS)
     return `a piece of broker ${late.id} refused, because another broker led`
   },
 })
+
+/** Returns a function that resolves when Redis has executed a rewrite since now. */
+async function watchForRewrite(redis: RedisServer): Promise<() => Promise<void>> {
+  const hasRewritten = async () => {
+    const log = (await redis.ask('SLOWLOG', 'GET', '-1')) as [id: number, at: number, us: number, command: Buffer[]][]
+    return log.some(([, , , command]) => /^ketch_.*_rewrite$/.test(String(command[1])))
+  }
+  // With this, each command is in the log of slow ones.
+  await redis.ask('CONFIG', 'SET', 'slowlog-log-slower-than', '0', 'slowlog-max-len', '10000')
+  await redis.ask('SLOWLOG', 'RESET')
+  return async () => {
+    await eventually('a rewrite arrives at Redis', hasRewritten)
+    await redis.ask('CONFIG', 'SET', 'slowlog-log-slower-than', '-1')
+  }
+}
 
 type Content = readonly (readonly string[])[]
 
