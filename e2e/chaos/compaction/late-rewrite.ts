@@ -2,6 +2,8 @@
 // the piece reaches Redis, which must refuse it. The other pauses are in redis-faults.ts.
 
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { eventually } from '../../../testing/eventually.ts'
 import type { RedisServer } from '../../../testing/redis.ts'
 import { isTakenForDead } from '../redis/faults.ts'
@@ -72,30 +74,37 @@ async function watchForRewrite(redis: RedisServer): Promise<() => Promise<void>>
   }
 }
 
-type Content = readonly (readonly string[])[]
+/** A hash of the content of each key. */
+type Content = Readonly<Record<string, string>>
 
 /** Resolves with the content when the commands that were on their way have been executed. */
 async function contentAtRest(redis: RedisServer, streams: readonly string[]): Promise<Content> {
-  let found: Content = []
+  let found: Content = {}
   await eventually('the streams stay as they are', async () => {
-    const before = JSON.stringify(found)
+    const before = found
     found = await contentOf(redis, streams)
-    return JSON.stringify(found) === before
+    return isDeepStrictEqual(found, before)
   })
   return found
 }
 
-/** Resolves with the entries, the fields and the rows of each stream; the fields and rows in no order. */
 async function contentOf(redis: RedisServer, streams: readonly string[]): Promise<Content> {
   return await redis.session(async ask => {
-    const content: string[][] = []
+    const content: Record<string, string> = {}
+    const put = (key: string, parts: readonly string[]) => {
+      content[key] = createHash('sha256').update(parts.join('\n'), 'latin1').digest('hex')
+    }
     for (const stream of streams) {
-      for (const key of ['batches', 'cleaned0', 'cleaned1'])
-        content.push(((await ask('XRANGE', `${stream}:${key}`, '-', '+')) as unknown[]).map(textOf))
-      for (const key of ['meta', 'rows']) {
-        const flat = (await ask('HGETALL', `${stream}:${key}`)) as Buffer[]
-        const pairs = Array.from({ length: flat.length / 2 }, (_, at) => textOf(flat.slice(2 * at, 2 * at + 2)))
-        content.push(pairs.toSorted())
+      for (const name of ['batches', 'cleaned0', 'cleaned1']) {
+        const key = `${stream}:${name}`
+        put(key, ((await ask('XRANGE', key, '-', '+')) as unknown[]).map(textOf))
+      }
+      for (const name of ['meta', 'rows']) {
+        const key = `${stream}:${name}`
+        const flat = (await ask('HGETALL', key)) as Buffer[]
+        // Redis returns the fields of a hash in no order.
+        const fields = Array.from({ length: flat.length / 2 }, (_, at) => textOf(flat.slice(2 * at, 2 * at + 2)))
+        put(key, fields.toSorted())
       }
     }
     return content

@@ -172,6 +172,7 @@ export async function runRound<S extends RedisScene>(
     assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
     assert.deepEqual(audit.problems, [], 'the audit of the store')
     await unmakeTopic(scene.nodes[0]!.broker, topic)
+    assert.deepEqual((await auditAtRest(scene)).problems, [], 'the audit of the store without the topic')
     await history.close()
     await rm(folder, { recursive: true, force: true })
     const streams = [...audit.streams.values()]
