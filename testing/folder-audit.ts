@@ -54,7 +54,7 @@ function journalFiles(path: string): readonly number[] {
   return readdirSync(path).flatMap(name => fileNumber(name) ?? [])
 }
 
-/** Resolves with the runs of batches of all streams, at or above their log starts. No store may have the folder open. */
+/** Resolves with the runs of all streams, at or above their log starts. No store may have the folder open. */
 export async function runsIn(path: string): Promise<readonly Run[]> {
   const runs: Run[] = []
   const tables = openTables(join(path, INDEX), 0)
