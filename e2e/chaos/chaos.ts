@@ -9,12 +9,14 @@ import { type Random, seededRandom } from '../../src/base/random.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { checkHistory, describeAnomalies } from '../../testing/checker.ts'
 import { auditCompacted } from '../../testing/compaction.ts'
-import { auditFolder } from '../../testing/folder-audit.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { auditFolder, deadFiles } from '../../testing/folder-audit.ts'
 import { type History, recordHistory } from '../../testing/history.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { startProxy, type TcpProxy } from '../../testing/proxy.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { connect } from '../../testing/wire.ts'
+import { standsStill } from './compaction/orders.ts'
 import { type CompactedTopics, cleanedTo, isCleaned } from './compaction/topics.ts'
 import { readEverything, runFollower, runGroupMember } from './consumers.ts'
 import { runLibrdkafkaProducer } from './librdkafka.ts'
@@ -28,6 +30,9 @@ const PARTITIONS = 4
 /** Values that are acknowledged between two faults. */
 const LEAST_PROGRESS = 100
 const PROGRESS_SPREAD = 2000
+
+/** Some checkpoints, which an idle broker takes after five seconds, on a busy machine. */
+const FREED_MS = 60_000
 
 export interface Scene {
   readonly broker: BrokerProcess
@@ -114,7 +119,10 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
     await Promise.race([run.progress(LEAST_PROGRESS), failed])
     run.stop()
     await clients
-    if (compacted !== null) await isCleaned(() => broker.url, TOPIC, partitions)
+    if (compacted !== null) {
+      await isCleaned(() => broker.url, TOPIC, partitions)
+      await hasFreed(broker, run)
+    }
     await readAndAudit(broker, run, compacted)
     // Reads again after an orderly shutdown, which must change nothing.
     assert.equal(await broker.kill('SIGTERM'), 0, 'the exit status after SIGTERM')
@@ -138,6 +146,23 @@ export async function runChaos(cleanUp: CleanUp, options: ChaosOptions): Promise
   await history.close()
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
   return { faults, acknowledged: run.acknowledged, operations: history.ops.length, slowestStartMs }
+}
+
+/**
+ * Resolves when the broker has freed every file that no reader needs. It must do so without a restart, which counts
+ * afresh. It does so a few checkpoints after the last rewrite.
+ */
+async function hasFreed(broker: BrokerProcess, run: Run): Promise<void> {
+  const look = async () => {
+    broker.pause()
+    await standsStill(broker.pid)
+    const dead = deadFiles(broker.folder)
+    broker.resume()
+    const isFreed = (await dead).length === 0
+    if (!isFreed) await run.pause(500)
+    return isFreed
+  }
+  await eventually('the broker has no dead file', look, FREED_MS)
 }
 
 async function readAndAudit(broker: BrokerProcess, run: Run, compacted: CompactedTopics | null): Promise<void> {

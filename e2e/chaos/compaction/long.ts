@@ -11,6 +11,7 @@ import { UNSYNCED, unsyncedTail } from '../redis/lost-tail-faults.ts'
 import { openAlone, openReplicated, type RedisScene, type ReplicatedScene, type SceneOptions } from '../redis/scene.ts'
 import { EMBEDDED_FAULTS } from './embedded-faults.ts'
 import { runEmbeddedRound, seedOf } from './embedded-round.ts'
+import { lateRewrite, PATIENT } from './late-rewrite.ts'
 import { type Orders, openOrders } from './orders.ts'
 import { killFaults, otherFaults, storeFaults } from './redis-faults.ts'
 import { CLEANING, COMPACTED } from './topics.ts'
@@ -105,7 +106,7 @@ function stagesOf(orders: Orders): readonly Stage<RedisScene>[] {
   return [
     {
       name: 'one Redis',
-      share: 0.7,
+      share: 0.66,
       faults: [...killFaults(orders), ...otherFaults(orders), ...storeFaults],
       compacted: COMPACTED,
       open: (cleanUp, options) => openAlone(cleanUp, optionsOf(options, orders)),
@@ -116,6 +117,14 @@ function stagesOf(orders: Orders): readonly Stage<RedisScene>[] {
       faults: [unsyncedTail],
       compacted: COMPACTED,
       open: (cleanUp, options) => openAlone(cleanUp, { ...optionsOf(options, orders), ...UNSYNCED }),
+    },
+    {
+      name: 'one Redis with a long timeout',
+      share: 0.04,
+      faults: [lateRewrite(orders)],
+      compacted: COMPACTED,
+      open: (cleanUp, options) =>
+        openAlone(cleanUp, { ...optionsOf(options, orders), settings: { ...CLEANING, ...PATIENT } }),
     },
   ]
 }

@@ -30,7 +30,8 @@ export interface Orders {
   ): Promise<readonly BrokerProcess[]>
 }
 
-async function standsStill(pid: number): Promise<void> {
+/** Resolves when a process that was sent SIGSTOP has stopped. */
+export async function standsStill(pid: number): Promise<void> {
   const isStopped = () => /^State:\s+T/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
   await eventually(`process ${pid} stands still`, isStopped)
 }

@@ -92,7 +92,7 @@ const pauseAt = (step: string, orders: Orders): Fault => ({
 })
 
 /** Retention of another topic frees the memory that the compacted one needs. */
-const fullRedis: Fault = {
+export const fullRedis: Fault = {
   name: 'a full Redis until retention has freed room',
   async act(context) {
     const { scene, run } = context
@@ -174,7 +174,7 @@ export function killFaults(orders: Orders): readonly Fault[] {
 const PAUSED = ['a piece is with the store', 'a piece is cleaned', 'a piece is written', 'the map is made']
 
 export function otherFaults(orders: Orders): readonly Fault[] {
-  return [...PAUSED.map(step => pauseAt(step, orders)), fullRedis, clockJump(orders), flippedBit]
+  return [...PAUSED.map(step => pauseAt(step, orders)), clockJump(orders), flippedBit]
 }
 
 /** Faults of Redis and of the way to it. */
@@ -184,6 +184,7 @@ export const storeFaults: readonly Fault[] = [
   swallowReplies,
   killConnections,
   fillRedis,
+  fullRedis,
   flushFunctions,
   pauseRedis,
   disturbRedisLink,

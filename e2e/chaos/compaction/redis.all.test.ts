@@ -1,23 +1,68 @@
-import { test } from 'node:test'
-import { noRedis as skip } from '../../../testing/redis.ts'
+import { type TestContext, test } from 'node:test'
+import { noRedis } from '../../../testing/redis.ts'
 import { seed } from '../../../testing/seed.ts'
-import { runRound } from '../redis/round.ts'
-import { openAlone } from '../redis/scene.ts'
-import { openOrders } from './orders.ts'
-import { killFaults, otherFaults } from './redis-faults.ts'
+import { failOver, failOverWithoutTail } from '../redis/fail-over-faults.ts'
+import { cutOffBroker } from '../redis/faults.ts'
+import { type Fault, runRound } from '../redis/round.ts'
+import { openAlone, openReplicated, type RedisScene, type SceneOptions } from '../redis/scene.ts'
+import { lateRewrite, PATIENT } from './late-rewrite.ts'
+import { type Orders, openOrders } from './orders.ts'
+import { fullRedis, killFaults, otherFaults } from './redis-faults.ts'
 import { CLEANING, COMPACTED } from './topics.ts'
 
-/** Every second step and pause. The long form, `npm run chaos -- compaction`, has all, and faults of Redis too. */
-const isDrawn = (_: unknown, at: number) => (at + seed) % 2 === 0
+/** The long form, `npm run chaos -- compaction`, has all faults; a run of this file has every fourth step of a pass. */
+const isDrawn = (_: unknown, at: number) => (at + seed) % 4 === 0
 
-test(`faults beside the cleaner of three brokers lose no newest record, and leave no key (seed ${seed})`, {
-  skip,
-  timeout: 580_000,
-}, async t => {
+async function play<S extends RedisScene>(
+  t: TestContext,
+  open: (options: SceneOptions) => Promise<S>,
+  faultsOf: (orders: Orders) => readonly Fault<S>[],
+): Promise<void> {
   const orders = await openOrders(t)
-  const scene = await openAlone(t, { seed, settings: CLEANING, nodeFlags: orders.nodeFlags })
-  const faults = [...killFaults(orders), ...otherFaults(orders)].filter(isDrawn)
-  for (const [at, fault] of faults.entries()) {
+  const scene = await open({ seed, settings: CLEANING, nodeFlags: orders.nodeFlags })
+  for (const [at, fault] of faultsOf(orders).entries())
     t.diagnostic(JSON.stringify(await runRound(scene, at + 1, fault, COMPACTED)))
-  }
-})
+}
+
+const options = { skip: noRedis, timeout: 580_000 }
+
+test(`faults beside the cleaner of three brokers lose no newest record, and leave no key (seed ${seed})`, options, t =>
+  play(
+    t,
+    options => openAlone(t, options),
+    orders => [...[...killFaults(orders), ...otherFaults(orders)].filter(isDrawn), cutOffBroker, fullRedis],
+  ),
+)
+
+test(
+  `a piece of a pass that reaches Redis after another broker has taken the lead changes nothing (seed ${seed})`,
+  options,
+  t =>
+    play(
+      t,
+      options => openAlone(t, { ...options, settings: { ...CLEANING, ...PATIENT } }),
+      orders => [lateRewrite(orders)],
+    ),
+)
+
+test(
+  `beside the cleaner, a fail-over to a replica that is waited for loses no newest record (seed ${seed})`,
+  options,
+  t =>
+    play(
+      t,
+      options => openReplicated(t, { ...options, waitReplicas: 1 }),
+      () => [failOver, failOverWithoutTail],
+    ),
+)
+
+test(
+  `beside the cleaner, a fail-over to a replica that is not waited for loses only what the replica lacked (seed ${seed})`,
+  options,
+  t =>
+    play(
+      t,
+      options => openReplicated(t, { ...options, waitReplicas: 0 }),
+      () => [failOverWithoutTail],
+    ),
+)

@@ -37,9 +37,9 @@ const REWRITE = 'await this.#partition.rewrite(piece)'
 
 /** The steps on every store, in their order. */
 export const PASS_STEPS: readonly Place[] = [
-  before(PASS, 'await this.#rooms.work.begin(this.#rooms.mapBytes)', 'a pass begins'),
-  before(PASS, "if (mapped.kind === 'unreadable') return this.#giveUp(mapped)", 'a part is mapped'),
-  before(PASS, 'const end = Math.max(mapTo, pass.until', 'the map is made'),
+  before(PASS, 'await this.#rooms.work.begin(this.#rooms.mapBytes, this.#mapFrom)', 'a pass begins'),
+  before(PASS, "if (mapped.kind === 'unreadable') return this.#stopped(mapped)", 'a part is mapped'),
+  before(PASS, 'const end = Math.max(mapTo, leastEnd)', 'the map is made'),
   {
     step: 'a piece is with the thread',
     file: PASS,
@@ -55,11 +55,7 @@ export const PASS_STEPS: readonly Place[] = [
   },
   before(PASS, "if (outcome === 'moved') return", 'a piece is written'),
   before(PASS, "return this.#result(mapTo < this.#mapEnd ? 'partly' : 'done')", 'the last piece is written'),
-  after(
-    ROUND,
-    'await rooms.documents.change(partition.state, sealed => withCleaned(partition, sealed, cleanedTo, nowMs))',
-    'the segments are marked as cleaned',
-  ),
+  after(ROUND, 'return segments && { ...sealed, segments }\n      })', 'the segments are marked as cleaned'),
 ]
 
 export const EMBEDDED_STEPS: readonly Place[] = [
@@ -68,9 +64,13 @@ export const EMBEDDED_STEPS: readonly Place[] = [
   before(UPKEEP, 'for (const file of dead) journal.retire(file)', 'dead files are no longer in the index'),
 ]
 
+/** Between this step and the command to Redis the broker checks nothing. */
+export const LAST = 'a piece is about to go to Redis'
+
 export const REDIS_STEPS: readonly Place[] = [
   before(STREAMS, 'const next = begun(cleaned,', 'a pass takes the other stream'),
   after(STREAMS, 'cleaned = next', 'the other stream is taken'),
+  before(STREAMS, 'const rewriting = rounds.write(on, commands)', LAST),
   {
     step: 'the old entries are not deleted yet',
     file: STREAMS,

@@ -33,7 +33,7 @@ function holdTail({ replication }: ReplicatedScene): void {
  * The replica has every acknowledged write. If the brokers do not wait for it, it lacks the writes that were on their
  * way.
  */
-const failOver: Fault<ReplicatedScene> = {
+export const failOver: Fault<ReplicatedScene> = {
   name: 'a fail-over',
   raisesEpoch: true,
   async act(context) {
@@ -53,7 +53,7 @@ const failOver: Fault<ReplicatedScene> = {
 }
 
 /** The replica lacks the last writes. If the brokers wait for a replica, they have not acknowledged them. */
-const failOverWithoutTail: Fault<ReplicatedScene> = {
+export const failOverWithoutTail: Fault<ReplicatedScene> = {
   name: 'a fail-over that loses the tail',
   raisesEpoch: true,
   async act(context) {

@@ -172,6 +172,7 @@ export async function runRound<S extends RedisScene>(
     assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
     assert.deepEqual(audit.problems, [], 'the audit of the store')
     await unmakeTopic(scene.nodes[0]!.broker, topic)
+    assert.deepEqual((await auditAtRest(scene)).problems, [], 'the audit of the store without the topic')
     await history.close()
     await rm(folder, { recursive: true, force: true })
     const streams = [...audit.streams.values()]
@@ -260,7 +261,7 @@ function findLossesOutside({ ops }: History, losses: Losses): readonly Anomaly[]
 }
 
 /** Returns the partitions with an acknowledged send that began after `from`. */
-function keysWritten({ ops }: History, from: number): ReadonlySet<string> {
+export function keysWritten({ ops }: History, from: number): ReadonlySet<string> {
   const keys = new Set<string>()
   const begun = new Set<number>()
   for (const op of ops.slice(from)) {

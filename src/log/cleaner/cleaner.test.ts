@@ -293,6 +293,37 @@ for (const fault of ['unknown-lost', 'unknown-done', 'unavailable'] as const) {
   })
 }
 
+test('a new leader finishes a pass only when it knows that the replicas have all that was mapped', async t => {
+  const former = await openLogWorld(t)
+  await former.create('t', COMPACTED)
+  for (const value of ['1', '2', '3']) await append(former.partition('t'), [{ key: 'a', value: value.repeat(500_000) }])
+  const rewrite = former.store.rewrite.bind(former.store)
+  former.store.rewrite = piece => {
+    const outcome = rewrite(piece)
+    // The second call of the pass fails.
+    former.store.faults.failNext('rewrite', 'unavailable')
+    return outcome
+  }
+  assert.equal((await cleanAll(former.logs.cleaner, former.partition('t'), 0)).outcome, 'waits')
+  const store = former.store.reopen()
+  const open = store.open.bind(store)
+  store.open = async (...of) => {
+    const outcome = await open(...of)
+    return outcome.kind === 'opened' ? { ...outcome, highWatermark: 0 } : outcome
+  }
+  const release = store.faults.hold('confirm')
+  const { logs, clock, partition } = await openLogWorld(t, { clock: former.clock, store })
+  assert.equal((await cleanAll(logs.cleaner, partition('t'), 0)).outcome, 'ended')
+  assert.equal(store.calls.rewrite, 0)
+  release()
+  await clock.advance(1_000)
+  assert.equal((await cleanAll(logs.cleaner, partition('t'), 0)).outcome, 'done')
+  assert.deepEqual(
+    (await recordsOf(partition('t'))).map(({ offset }) => offset),
+    [2],
+  )
+})
+
 test('after a rewrite with an unknown outcome nothing is rewritten until the stream is open again', async t => {
   const world = await openLogWorld(t)
   await world.create('t', COMPACTED)

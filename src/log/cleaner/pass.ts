@@ -42,8 +42,8 @@ export interface PassCounts {
 
 export interface PassResult extends PassCounts {
   /**
-   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, may clean no more, or no
-   * longer leads the partition, or its topic is no longer compacted.
+   * `partly`: the keys did not fit, and the next pass goes on. `ended`: the broker closes, may clean no more, no longer
+   * leads the partition or does not know its high watermark yet, or its topic is no longer compacted.
    */
   readonly outcome: 'done' | 'partly' | 'ended' | 'uncleanable'
 }
@@ -145,11 +145,14 @@ class Pass {
     const { start, cleaned, pass } = state
     if (this.#isOver()) return this.#result('ended')
     if (!this.#isResumed && this.#mapFrom >= this.#mapEnd) return this.#result('done')
+    // The port lets a new pass begin only when the last one has reached its end.
+    const leastEnd = Math.max(pass.until, this.#isResumed ? cleaned.passTo : pass.to)
+    // A new leader may not know yet that the replicas have all that the pass of its predecessor had mapped.
+    if (leastEnd > this.#partition.highWatermark) return this.#result('ended')
     await this.#rooms.work.begin(this.#rooms.mapBytes, this.#mapFrom)
     const mapTo = await this.#map()
     if (typeof mapTo !== 'number') return this.#result(mapTo)
-    // The port lets a new pass begin only when the last one has reached its end.
-    const end = Math.max(mapTo, pass.until, this.#isResumed ? cleaned.passTo : pass.to)
+    const end = Math.max(mapTo, leastEnd)
     let from = this.#isResumed ? Math.max(start, pass.to) : start
     while (from < end) {
       const next = await this.#rewrite(from, mapTo, end)

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { startProxy } from '../../../testing/proxy.ts'
-import { noRedis as skip, startRedis } from '../../../testing/redis.ts'
+import { noRedis as skip, startRedis, startReplicated } from '../../../testing/redis.ts'
 import { auditRedis } from '../../../testing/redis-audit.ts'
 import { openTestStore } from '../../../testing/redis-store.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
@@ -279,4 +279,21 @@ test('an append to a stream that was rewritten sends what it sends to any other 
   expectKind(await rewrite(store, 2, 0, 20, [batchAt(10, 70)]), 'rewritten')
   assert.deepEqual(await calls(), before)
   assert.ok(before.includes('fcall 2') && before.includes('xadd 1'), String(before))
+})
+
+test('a leader that opens a stream again while no replica confirms it may rewrite up to its high watermark', {
+  skip,
+}, async t => {
+  const { primary, replicas } = await startReplicated(t as CleanUp, { replicas: 1 })
+  const { store } = await openTestStore(t as CleanUp, {
+    'redis.uri': primary.uri,
+    'storage.local.write.wait-replicas': 1,
+    'storage.local.write.wait-timeout': 500,
+  })
+  await filled(store, 40)
+  replicas[0]!.pause()
+  const { epoch, highWatermark } = await reopened(store, 1)
+  replicas[0]!.resume()
+  assert.equal(highWatermark, 40, 'an append has confirmed it')
+  expectKind(await rewrite(store, epoch, 0, 40, [batchAt(0, 90)]), 'rewritten')
 })

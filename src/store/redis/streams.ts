@@ -509,8 +509,9 @@ export class Streams {
       voids: decodeVoids(told.epochs),
       start,
       end,
-      // `open` itself is a write after all others: a replica that has it has the earlier writes too.
-      highWatermark: isConfirmed ? end : visible,
+      // `open` itself is a write after all others: a replica that has it has the earlier writes too. If this process
+      // led before, it may know a later high watermark than the stored one.
+      highWatermark: isConfirmed ? end : Math.max(visible, Math.min(stream.told, end)),
       sizes: decodeSizes(told.sizes),
       length: Number(told.length),
       cleaned,
