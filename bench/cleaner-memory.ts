@@ -18,8 +18,11 @@ const KEYS = Math.round(1_000_000 * SHARE)
 const TURNS = 20
 /** A round after each five turns, so that the Redis does not need memory for all twenty. */
 const TURNS_PER_ROUND = 5
-/** Small files, so that the room of two of them does not hide the rest. */
-const FILE_BYTES = 16 * 2 ** 20
+/**
+ * Small files, so that the room of two of them does not hide the rest. A shorter run has smaller ones: whatever it
+ * has, the store keeps the active file, the next one and two spares, and they must not be most of its room.
+ */
+const FILE_BYTES = Math.max(2 ** 20, Math.round(16 * SHARE) * 2 ** 20)
 const SMALL_FILES = { 'svc.storage.local.embedded.journal-file-bytes': String(FILE_BYTES) }
 /** The most bytes of the journal, without two files, for each byte of the newest records. */
 const ROOM = 2.5

@@ -212,7 +212,9 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
     trim: (id, epoch, before, rows) => call('trim', () => contents.trim(held, id, epoch, before, rows)),
     rewrite: asked => {
       checkRewrite(asked)
-      return call('rewrite', () => contents.rewrite(held, asked))
+      // The cleaner releases what it has read, and that may be what it writes.
+      const batches = asked.batches.map(batch => ({ ...batch, bytes: Uint8Array.from(batch.bytes) }))
+      return call('rewrite', () => contents.rewrite(held, { ...asked, batches }))
     },
     remake: (id, epoch, end) => call('remake', () => contents.remake(held, id, epoch, end)),
 

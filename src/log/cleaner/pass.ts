@@ -81,14 +81,14 @@ interface Opened {
 interface Reading {
   readonly kind: 'read'
   readonly opened: readonly Opened[]
-  /** Lets the store use the memory of the batches again. Not for batches that may stay. */
+  /** Lets the store use the memory of the batches again. */
   release(): void
 }
 
 /** Batches that were read together. `logStart` is the log start when they were cleaned. */
 interface CleanedRead {
   readonly kind: 'cleaned'
-  readonly read: readonly Opened[]
+  readonly read: Reading
   readonly batches: readonly Cleaned[]
   readonly logStart: number
 }
@@ -184,7 +184,8 @@ class Pass {
     let at = from
     for await (const cleaned of ahead(this.#cleaned(from, mapTo, end))) {
       if (cleaned.kind !== 'cleaned') return this.#stopped(cleaned)
-      const { read, logStart } = cleaned
+      const { logStart } = cleaned
+      const { opened: read, release } = cleaned.read
       // A trim has passed the place meanwhile.
       if (logStart > at) return logStart
       // Between the last batch and the end there may be a gap. It must be one for the time index too: a store that
@@ -208,6 +209,8 @@ class Pass {
         this.#count(draft)
         at = to
       }
+      // The batches that stay as they are have been written by now.
+      release()
     }
     return at
   }
@@ -232,7 +235,7 @@ class Pass {
       const plain = read.opened.map(batch => batch.plain)
       const cleaned = await this.#rooms.work.clean(plain, terms)
       if (cleaned.kind === 'unreadable') return yield cleaned
-      yield { ...cleaned, read: read.opened, logStart }
+      yield { ...cleaned, read, logStart }
     }
   }
 

@@ -1,7 +1,7 @@
 // The checkpoint: the contents that are stored in lmdb, and the position in the journal up to which they are
 // complete. Loading reads streams and document heads, but never the run index. A checkpoint is taken between two
-// rounds: all changes since the last checkpoint are collected at once. They are written only after the journal has
-// been synced up to that point.
+// rounds: all changes since the last checkpoint are noted at once. They are encoded in short steps, so that many
+// changes do not hold the event loop, and written only after the journal has been synced up to that point.
 //
 //   meta       'store'              position, counters, era (below)
 //   streams    stream number        name, epoch, start, end, …
@@ -14,8 +14,8 @@
 
 import { createHash } from 'node:crypto'
 import { assert } from '../../base/assert.ts'
-import { type Contents, newStream, type Overlay, type Stream } from './contents.ts'
-import { isCovered } from './pieces.ts'
+import { type Contents, type Head, newStream, type Overlay, type Stream } from './contents.ts'
+import { isCovered, type Range } from './pieces.ts'
 import { decodeRun, type Run, runKey, runsBetween, streamEnd, streamStart } from './run-index.ts'
 import type { Change, TableName, Tables } from './tables.ts'
 
@@ -132,6 +132,11 @@ interface StoredRun {
 export interface Taken {
   readonly at: Position
   /**
+   * Collects the parts below, in many short steps. The caller takes all steps before it uses the parts, and other work
+   * may run between two steps, but nothing may change lmdb before the last one.
+   */
+  collect(): Generator<void, void>
+  /**
    * All changes except the runs. There are many runs and they do not change, so they are encoded later
    * (run-index.ts).
    */
@@ -148,7 +153,24 @@ export interface Taken {
   abandoned(): void
 }
 
-/** Collects the changes since the last checkpoint was taken. No other checkpoint may be waiting. */
+/** A stream as it was when the checkpoint was taken. Rounds that follow change none of this. */
+interface TakenStream {
+  readonly stream: Stream
+  readonly value: StreamValue
+  readonly ranges: readonly Range[]
+  readonly recent: readonly Run[]
+  readonly moved: readonly Run[]
+  readonly rows: Overlay
+}
+
+/** A document as it was when the checkpoint was taken. */
+interface TakenHead {
+  readonly number: number
+  readonly value: Pick<Head, 'kind' | 'name' | 'version'>
+  readonly changes: Overlay
+}
+
+/** Notes the changes since the last checkpoint was taken. No other checkpoint may be waiting. */
 export function takeCheckpoint(tables: Tables, contents: Contents, at: Position, era: number, clean: boolean): Taken {
   const changes: Change[] = []
   const runs: StoredRun[] = []
@@ -165,60 +187,8 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
   const forgotten: Run[] = []
   const kept: Run[] = []
   const moved: { stream: Stream; run: Run }[] = []
-
-  for (const stream of streams) {
-    stream.dirty = false
-    changes.push({ table: 'streams', key: u32(stream.number), value: encodeStream(stream) })
-    const ranges = stream.pieces?.decided ?? []
-    stream.pieces?.store()
-    for (const { from, to, runs: inside } of ranges) {
-      for (const { key, value } of tables.runs.range(runsBetween(stream.number, from, to))) {
-        replaced.push(decodeRun(key, value))
-        changes.push({ table: 'runs', key, value: null })
-      }
-      for (const run of inside) {
-        if (run.nextOffset <= stream.start) continue
-        kept.push(run)
-        runs.push({ stream: stream.number, run, formerly: null })
-      }
-    }
-    for (const run of stream.recent) {
-      run.storing = true
-      if (isCovered(ranges, run.baseOffset)) forgotten.push(run)
-      else runs.push({ stream: stream.number, run, formerly: null })
-    }
-    for (const run of stream.moved.values()) {
-      const key = runKey(stream.number, run.baseOffset)
-      const former = tables.runs.get(key)
-      if (former === undefined) continue
-      moved.push({ stream, run })
-      if (isCovered(ranges, run.baseOffset)) forgotten.push(run)
-      else runs.push({ stream: stream.number, run, formerly: decodeRun(key, former) })
-    }
-    assert(stream.rowsStoring === null, 'two checkpoints at once')
-    stream.rowsStoring = stream.rows
-    stream.rows = new Map()
-    encodeOverlay('rows', stream.number, stream.rowsStoring, changes)
-  }
-  for (const stream of removed) {
-    changes.push({ table: 'streams', key: u32(stream.number), value: null })
-    changes.push({ table: 'meta', key: goneKey(stream.number), value: Buffer.of(1) })
-  }
-  for (const head of heads) {
-    head.dirty = false
-    const value = { kind: head.kind, name: head.name, version: head.version }
-    changes.push({ table: 'documents', key: u32(head.number), value: Buffer.from(JSON.stringify(value)) })
-    assert(head.changesStoring === null, 'two checkpoints at once')
-    head.changesStoring = head.changes
-    head.changes = new Map()
-    encodeOverlay('fields', head.number, head.changesStoring, changes)
-  }
-  for (const head of removedHeads) {
-    changes.push({ table: 'documents', key: u32(head.number), value: null })
-    for (const { key } of tables.fields.range({ start: streamStart(head.number), end: streamEnd(head.number) })) {
-      changes.push({ table: 'fields', key, value: null })
-    }
-  }
+  const takenStreams = [...streams].map(takeStream)
+  const takenHeads = [...heads].map(takeHead)
   const meta: MetaValue = {
     ...at,
     era,
@@ -229,8 +199,62 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
   }
   changes.push({ table: 'meta', key: META, value: Buffer.from(JSON.stringify(meta)) })
 
+  /** Collects the runs of a stream. It reads lmdb for one range at a time: no read stays open across a step. */
+  function* collectRuns({ stream, value, ranges, recent, moved: movedRuns }: TakenStream): Generator<void, void> {
+    for (const { from, to, runs: inside } of ranges) {
+      for (const { key, value: stored } of tables.runs.range(runsBetween(stream.number, from, to))) {
+        replaced.push(decodeRun(key, stored))
+        changes.push({ table: 'runs', key, value: null })
+      }
+      for (const run of inside) {
+        if (run.nextOffset <= value.start) continue
+        kept.push(run)
+        runs.push({ stream: stream.number, run, formerly: null })
+      }
+      yield
+    }
+    for (const run of recent) {
+      if (isCovered(ranges, run.baseOffset)) forgotten.push(run)
+      else runs.push({ stream: stream.number, run, formerly: null })
+    }
+    for (const run of movedRuns) {
+      const key = runKey(stream.number, run.baseOffset)
+      const former = tables.runs.get(key)
+      yield
+      if (former === undefined) continue
+      moved.push({ stream, run })
+      if (isCovered(ranges, run.baseOffset)) forgotten.push(run)
+      else runs.push({ stream: stream.number, run, formerly: decodeRun(key, former) })
+    }
+  }
+
   return {
     at,
+    *collect() {
+      for (const taken of takenStreams) {
+        const { number } = taken.stream
+        changes.push({ table: 'streams', key: u32(number), value: Buffer.from(JSON.stringify(taken.value)) })
+        yield* collectRuns(taken)
+        encodeOverlay('rows', number, taken.rows, changes)
+        yield
+      }
+      for (const { number } of removed) {
+        changes.push({ table: 'streams', key: u32(number), value: null })
+        changes.push({ table: 'meta', key: goneKey(number), value: Buffer.of(1) })
+      }
+      for (const { number, value, changes: fields } of takenHeads) {
+        changes.push({ table: 'documents', key: u32(number), value: Buffer.from(JSON.stringify(value)) })
+        encodeOverlay('fields', number, fields, changes)
+        yield
+      }
+      for (const { number } of removedHeads) {
+        changes.push({ table: 'documents', key: u32(number), value: null })
+        for (const { key } of tables.fields.range({ start: streamStart(number), end: streamEnd(number) })) {
+          changes.push({ table: 'fields', key, value: null })
+        }
+        yield
+      }
+    },
     changes,
     runs,
     replaced,
@@ -276,6 +300,33 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
   }
 }
 
+function takeStream(stream: Stream): TakenStream {
+  assert(stream.rowsStoring === null, 'two checkpoints at once')
+  stream.dirty = false
+  stream.pieces?.store()
+  for (const run of stream.recent) run.storing = true
+  const rows = stream.rows
+  stream.rowsStoring = rows
+  stream.rows = new Map()
+  return {
+    stream,
+    value: storedValueOf(stream),
+    ranges: stream.pieces?.decided ?? [],
+    recent: [...stream.recent],
+    moved: [...stream.moved.values()],
+    rows,
+  }
+}
+
+function takeHead(head: Head): TakenHead {
+  assert(head.changesStoring === null, 'two checkpoints at once')
+  const { number, kind, name, version, changes } = head
+  head.dirty = false
+  head.changesStoring = changes
+  head.changes = new Map()
+  return { number, value: { kind, name, version }, changes }
+}
+
 export function goneKey(stream: number): Buffer {
   return Buffer.concat([Buffer.from(GONE), u32(stream)])
 }
@@ -288,8 +339,8 @@ export function fileChange(file: number, use: FileUse | null): Change {
   return { table: 'files', key: u32(file), value }
 }
 
-function encodeStream(stream: Stream): Buffer {
-  const value: StreamValue = {
+function storedValueOf(stream: Stream): StreamValue {
+  return {
     name: stream.name,
     epoch: stream.epoch,
     start: stream.start,
@@ -303,7 +354,6 @@ function encodeStream(stream: Stream): Buffer {
     pass: stream.pass,
     sweptTo: stream.sweptTo,
   }
-  return Buffer.from(JSON.stringify(value))
 }
 
 /** Returns the rows of a stream or the fields of a document: those in lmdb with the overlays on top. */

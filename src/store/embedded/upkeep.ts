@@ -6,7 +6,7 @@
 // freed. An old file stays until lmdb has the new position of its copied runs, so copies need no replay.
 
 import { assert } from '../../base/assert.ts'
-import { afterOthers, type Clock, type Timer } from '../../base/clock.ts'
+import { type Clock, type Timer, takingTurns } from '../../base/clock.ts'
 import { type FileUse, fileChange, goneKey, type Position, type Taken, takeCheckpoint } from './checkpoint.ts'
 import type { Contents, Stream } from './contents.ts'
 import { CopyForward } from './copy-forward.ts'
@@ -31,8 +31,10 @@ export interface UpkeepOptions {
 /** A checkpoint is also taken after this many runs that are not in lmdb, and CHECKPOINT_MS after the first change. */
 const CHECKPOINT_RUNS = 20_000
 const CHECKPOINT_MS = 5_000
-/** The number of runs that are encoded in one turn of the event loop. */
+/** The number of runs that are encoded in one step. */
 const ENCODED_AT_ONCE = 256
+/** The event loop goes first after this time. */
+const TURN_MS = 2
 /** The number of rows that one lmdb batch deletes. */
 const SWEEP_ROWS = 2_000
 
@@ -155,21 +157,23 @@ export class Upkeep {
 
   async #write(taken: Taken): Promise<void> {
     const { clock, tables, journal, contents } = this.#options
-    const changes = [...taken.changes]
+    const turns = takingTurns(clock, TURN_MS)
     const stored = new Map<number, number>()
     const add = (file: number, bytes: number) => stored.set(file, (stored.get(file) ?? 0) + bytes)
-    for (const { run, formerly } of taken.runs) {
-      add(run.file, run.length)
-      if (formerly !== null) add(formerly.file, -formerly.length)
-    }
-    for (const run of taken.replaced) add(run.file, -run.length)
-    for (const file of journal.files.values()) {
-      this.#noteFile(file, file.stored + (stored.get(file.number) ?? 0), changes)
-    }
     try {
+      for (const _ of taken.collect()) await turns()
+      const changes = [...taken.changes]
+      for (const { run, formerly } of taken.runs) {
+        add(run.file, run.length)
+        if (formerly !== null) add(formerly.file, -formerly.length)
+      }
+      for (const run of taken.replaced) add(run.file, -run.length)
+      for (const file of journal.files.values()) {
+        this.#noteFile(file, file.stored + (stored.get(file.number) ?? 0), changes)
+      }
       for (let from = 0; from < taken.runs.length; from += ENCODED_AT_ONCE) {
-        if (from > 0) await afterOthers(clock)
         changes.push(...encodeRuns(taken.runs.slice(from, from + ENCODED_AT_ONCE)))
+        await turns()
       }
       await this.#attached().synced()
       await tables.commit(changes)
