@@ -157,7 +157,10 @@ const segmentShape = z
     isActive: z.boolean().meta({ description: 'True for the last segment, to which records are appended.' }),
     tier: z.enum(['local']),
     sealedAt: timeShape.nullable().meta({ description: 'Null for the active segment.' }),
-    bytes: unknownNumber().meta({ description: 'The stored size of its batches.' }),
+    bytes: unknownNumber().meta({
+      description:
+        'The stored size of its batches. Null, like the other numbers, while a new leader has not counted the active segment.',
+    }),
     plainBytes: unknownNumber().meta({ description: 'The size of its batches as clients see them.' }),
     batches: unknownNumber(),
     records: unknownNumber(),
