@@ -76,7 +76,7 @@ const brokerRoundShape = z
     id: z.int(),
     outcome: z.enum(ROUND_OUTCOMES).meta({
       description:
-        'waiting: not asked yet; running: its part goes on, and the numbers follow in the next round; refused: it did not begin; silent: it did not answer; abandoned: the broker that had started the round lost the lease or closed.',
+        'waiting: it has not answered yet; running: its part goes on, and the numbers follow in the next round; refused: it did not begin; silent: it did not answer; abandoned: the broker that had started the round lost the lease or closed.',
     }),
     partitions: z.int(),
     rolled: z.int().meta({ description: 'The number of segments that were sealed.' }),
