@@ -22,7 +22,7 @@ export function Stat({ label, value, unit, note, samples, over = 'the last hour'
           <span className="text-number font-semibold tabular-nums">{value}</span>
           {unit !== undefined && <span className="text-muted">{unit}</span>}
         </div>
-        {note !== undefined && <div className="text-dense text-muted">{note}</div>}
+        {note !== undefined && <div className="text-dense text-muted [&_time]:whitespace-normal">{note}</div>}
         {samples !== undefined && (
           <div className="mt-auto pt-2">
             <Spark values={samples} label={`${label}, over ${over}`} width="full" height={28} />

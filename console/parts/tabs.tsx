@@ -8,13 +8,16 @@ interface Tab<Id extends PageId> extends Target<Id> {
   readonly isCurrent: boolean
 }
 
+/** On a phone the chosen tab may lie beyond the edge. */
+const show = (tab: HTMLElement | null) => tab?.scrollIntoView({ block: 'nearest' })
+
 /** `of` names the thing whose parts these are. */
 export function Tabs({ tabs, of }: { readonly tabs: readonly Tab<PageId>[]; readonly of: string }) {
   return (
     <nav aria-label={`Parts of ${of}`} tabIndex={-1} className="mb-4 overflow-x-auto border-b border-line">
       <ul className="flex gap-1">
         {tabs.map(({ label, isCurrent, page, params, search }) => (
-          <li key={label}>
+          <li key={label} ref={isCurrent ? show : null}>
             <PageLink
               page={page}
               {...(params === undefined ? {} : { params })}

@@ -45,7 +45,7 @@ test('if a broker does not answer, a page, a list and a description lack only it
   )
   assert.equal(
     written[1]!.error!.detail,
-    'The leader, broker 1 has not answered within 5000 ms; it may be done all the same.',
+    'The leader does not answer: broker 1 has not answered within 5000 ms; it may be done all the same.',
   )
   const page = await browseRecords(rooms, 't', {
     partition: null,

@@ -449,8 +449,8 @@ function refusalOf(
 }
 
 function unanswered(error: PeerUnavailable, isWrite: boolean): Refusal {
-  if (!isWrite || error.isUnsent) return because(LEADER_NOT_AVAILABLE, `The leader, ${error.message}.`)
-  return because(REQUEST_TIMED_OUT, `The leader, ${error.message}; it may be done all the same.`)
+  if (!isWrite || error.isUnsent) return because(LEADER_NOT_AVAILABLE, `The leader does not answer: ${error.message}.`)
+  return because(REQUEST_TIMED_OUT, `The leader does not answer: ${error.message}; it may be done all the same.`)
 }
 
 function refused(error: unknown): Refusal {

@@ -76,7 +76,7 @@ const brokerRoundShape = z
     id: z.int(),
     outcome: z.enum(ROUND_OUTCOMES).meta({
       description:
-        'waiting: not asked yet; running: its part goes on, and the numbers follow in the next round; refused: it did not begin; silent: it did not answer; abandoned: the broker that had started the round lost the lease or closed.',
+        'waiting: it has not answered yet; running: its part goes on, and the numbers follow in the next round; refused: it did not begin; silent: it did not answer; abandoned: the broker that had started the round lost the lease or closed.',
     }),
     partitions: z.int(),
     rolled: z.int().meta({ description: 'The number of segments that were sealed.' }),
@@ -157,7 +157,10 @@ const segmentShape = z
     isActive: z.boolean().meta({ description: 'True for the last segment, to which records are appended.' }),
     tier: z.enum(['local']),
     sealedAt: timeShape.nullable().meta({ description: 'Null for the active segment.' }),
-    bytes: unknownNumber().meta({ description: 'The stored size of its batches.' }),
+    bytes: unknownNumber().meta({
+      description:
+        'The stored size of its batches. Null, like the other numbers, while a new leader has not counted the active segment.',
+    }),
     plainBytes: unknownNumber().meta({ description: 'The size of its batches as clients see them.' }),
     batches: unknownNumber(),
     records: unknownNumber(),

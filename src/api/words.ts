@@ -97,7 +97,7 @@ export type SecurityProtocol = (typeof SECURITY_PROTOCOLS)[number]
 export const UNITS = Object.freeze(['ms', 'minutes', 'hours', 'bytes', 'records'] as const)
 
 /**
- * The outcomes of the part of one broker in a round of the storage worker. `waiting`: it was not asked yet.
+ * The outcomes of the part of one broker in a round of the storage worker. `waiting`: it has not answered yet.
  * `running`: its part goes on. `refused`: it did not begin, for a reason. `silent`: it did not answer. `abandoned`: the
  * broker that had started the round lost the lease or closed.
  */

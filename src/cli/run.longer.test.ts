@@ -571,6 +571,8 @@ test('an export that breaks off ends with 69, even if a part was written', async
 
 test('a round of the storage worker is started and shown, and an error ends with 2, 69 or 77', async t => {
   const { signed, url } = await started(t, SECURED)
+  const idle = await signed('storage run')
+  assert.match(idle.out, /^Round \d+ took \d+ ms\.\n\nNo broker leads a partition, so there was nothing to do\.\n$/)
   assert.equal((await signed('topics create orders --partitions=3')).status, 0)
   const shown = await signed('storage run')
   assert.deepEqual([shown.status, shown.err], [0, ''])
@@ -586,7 +588,9 @@ test('a round of the storage worker is started and shown, and an error ends with
   const password = { KETCH_NEW_PASSWORD: 'a new long password' }
   assert.equal((await signed('users create vic --role=viewer', { variables: password })).status, 0)
   const asVic = { variables: { KETCH_USER: 'vic', KETCH_PASSWORD: password.KETCH_NEW_PASSWORD } }
-  assert.equal((await signed('storage run', asVic)).status, 77)
+  const forbidden = await signed('storage run', asVic)
+  assert.equal(forbidden.status, 77)
+  assert.match(forbidden.err, /The role of this user is VIEWER; it must be ADMIN\. \[FORBIDDEN\]/)
   assert.equal((await signed('storage run', { variables: { KETCH_PASSWORD: 'a wrong password' } })).status, 77)
   assert.equal((await ketch('storage run --url=http://127.0.0.1:9')).status, 69)
   assert.equal((await adminClient(url).ask('POST', '/api/v1/storage/worker/run')).status, 401)

@@ -126,7 +126,9 @@ export async function admit(
     : looking)
   if (identity === null || 'kind' in identity) return identity
   if (identity.mustChangePassword && !WAYS_OUT.has(`${method} ${path}`)) return problem('PASSWORD_CHANGE_REQUIRED')
-  if ((needs === 'admin' || needs === 'basic-admin') && identity.role !== 'ADMIN') return problem('FORBIDDEN')
+  if ((needs === 'admin' || needs === 'basic-admin') && identity.role !== 'ADMIN') {
+    return problem('FORBIDDEN', `The role of this user is ${identity.role}; it must be ADMIN.`)
+  }
   return identity
 }
 

@@ -56,10 +56,12 @@ export interface ReadResult {
   readonly release: (() => void) | null
 }
 
-/** A segment in a list for people. */
-export interface ListedSegment extends Omit<Segment, 'sealedAtMs'> {
+/** A segment in a list for people. Null: unknown. */
+export interface ListedSegment extends Omit<Segment, 'sealedAtMs' | 'bytes' | 'maxTimestamp'> {
   /** Null: it is active. */
   readonly sealedAtMs: number | null
+  readonly bytes: number | null
+  readonly maxTimestamp: number | null
   readonly isActive: boolean
 }
 
@@ -417,17 +419,23 @@ export class Partition {
 
   /**
    * Returns all segments for people, the active one last, even if it is empty. Sealed ones have the numbers of their
-   * sealing or their last cleaning. `areReadable` is false if the document of the sealed ones cannot be read: then the
-   * active one is the whole log.
+   * sealing or their last cleaning. The numbers of the active one are null while a chunk of it is not learned.
+   * `areReadable` is false if the document of the sealed ones cannot be read: then the active one is the whole log.
    */
   listSegments(): ListedSegments {
     const { sealed, end, epochs, timeIndex, highWatermark } = this.#state
     const { activeFrom } = this
     const log = { activeFrom, highWatermark, epochs, chunks: timeIndex.chunks }
-    const active = { ...segmentOf(log, activeFrom, Math.max(end, activeFrom), 0), sealedAtMs: null }
+    const isLearned = timeIndex.chunks.every(({ isKnown, next }) => isKnown || next <= activeFrom)
+    const active: ListedSegment = {
+      ...segmentOf(log, activeFrom, Math.max(end, activeFrom), 0),
+      ...(!isLearned && { bytes: null, maxTimestamp: null }),
+      sealedAtMs: null,
+      isActive: true,
+    }
     return {
       areReadable: sealed.isReadable,
-      segments: [...this.segments.map(segment => ({ ...segment, isActive: false })), { ...active, isActive: true }],
+      segments: [...this.segments.map(segment => ({ ...segment, isActive: false })), active],
     }
   }
 

@@ -101,6 +101,27 @@ test('a chunk that is learned again does not take a delete horizon for the times
   }
 })
 
+test('the numbers of the active segment are unknown, not zero, until a new leader has learned them', async t => {
+  const world = await openLogWorld(t)
+  await world.create('orders', { 'segment.ms': String(HOUR), 'retention.ms': '-1' })
+  await append(world.partition('orders'), 10)
+  await world.clock.advance(2 * HOUR)
+  const timestamp = world.clock.now()
+  await append(world.partition('orders'), 10, timestamp)
+  const again = await world.restart()
+  const activeNow = () => {
+    const active = again.partition('orders').listSegments().segments.at(-1)!
+    const { base, next, bytes, plainBytes, batches, records, minTimestamp, maxTimestamp } = active
+    assert.deepEqual([base, next], [1, 2])
+    return [bytes, plainBytes, batches, records, minTimestamp, maxTimestamp]
+  }
+  assert.deepEqual(activeNow(), [null, null, null, null, null, null])
+  // The upkeep reads chunks that have no mark.
+  await again.clock.advance(2 * 60_000)
+  const bytes = again.partition('orders').sizeBytes / 2
+  assert.deepEqual(activeNow(), [bytes, bytes, 1, 1, timestamp, timestamp])
+})
+
 test('segment.ms counts from the first append, whichever leader saw it', async t => {
   let world = await openLogWorld(t)
   await world.create('orders', { 'segment.ms': String(HOUR), 'retention.ms': '-1' })

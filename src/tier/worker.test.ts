@@ -222,7 +222,7 @@ test('a broker that does not answer, and one that refuses, have their own rows a
     [2, 'silent'],
     [3, 'refused'],
   ])
-  assert.equal(brokers[1]!.trouble, 'The broker, broker 2 cannot be reached.')
+  assert.equal(brokers[1]!.trouble, 'It cannot be reached.')
   assert.equal(failures(one, 'PeerUnavailable'), 1)
 })
 

@@ -16,7 +16,7 @@ type Shown = Answer<'list segments of partition'>
 type Segment = Shown['segments'][number]
 
 const LIMIT = 100
-const UNCOUNTED = 'An older version wrote a part of it, and did not count.'
+const UNCOUNTED = 'Its leader is new and has not counted it yet, or an older version wrote a part of it.'
 const AWAY = 'The leader of the partition does not answer.'
 
 interface PartitionSegmentsProps {

@@ -38,9 +38,8 @@ export function workOf(round: Pick<Round, 'brokers'>): string {
   return parts.length === 0 ? 'nothing was due' : parts.join(', ')
 }
 
-/** Returns `Round 7 took 120 ms: 2 segments sealed.` */
+/** Returns `Round 7 took 120 ms: 2 segments sealed.` Of a round that goes on, the work is not known yet. */
 export function reportOf(round: Round): string {
   const { number, tookMs } = round
-  const ending = tookMs === null ? 'goes on' : `took ${duration(tookMs)}`
-  return `Round ${number} ${ending}: ${workOf(round)}.`
+  return `Round ${number} ${tookMs === null ? 'goes on' : `took ${duration(tookMs)}: ${workOf(round)}`}.`
 }

@@ -76,6 +76,7 @@ function TopicField() {
         value={typed}
         onChange={setTyped}
         placeholder="Type a part of its name"
+        hint={found.problem?.detail}
         autoComplete="off"
         spellCheck={false}
       />

@@ -129,7 +129,7 @@ function Facts({ worker }: { readonly worker: WorkerState }) {
           lastRound === null ? undefined : (
             <span data-round={lastRound.tookMs === null ? 'running' : 'done'}>
               at <Time ms={Date.parse(lastRound.startedAt)} isShort />,{' '}
-              {lastRound.tookMs === null ? 'in progress' : `took ${duration(lastRound.tookMs)}`}: {workOf(lastRound)}
+              {lastRound.tookMs === null ? 'in progress' : `took ${duration(lastRound.tookMs)}: ${workOf(lastRound)}`}
             </span>
           )
         }

@@ -24,7 +24,9 @@ export const storageCommands: readonly Command[] = [
           ),
           each.trouble ?? '',
         ])
-        return `Round ${number} ${ending}.\n\n${table(HEADINGS, rows)}`
+        const parts =
+          rows.length === 0 ? 'No broker leads a partition, so there was nothing to do.\n' : table(HEADINGS, rows)
+        return `Round ${number} ${ending}.\n\n${parts}`
       })
       return brokers.every(({ outcome }) => outcome === 'done' || outcome === 'running') ? EXIT.OK : EXIT.REFUSED
     },
@@ -33,5 +35,5 @@ export const storageCommands: readonly Command[] = [
 
 const HEADINGS = [
   ...['BROKER', 'OUTCOME', 'PARTITIONS', 'ROLLED', 'DROPPED BYTES'],
-  ...['CLEANED', 'CLEANED BYTES', 'FAILURES', 'TROUBLE'],
+  ...['CLEANED', 'FREED BYTES', 'FAILURES', 'TROUBLE'],
 ]

@@ -163,6 +163,6 @@ test('a broker on Redis shows the sealed segments of a leader that is away', { s
   })
   assert.match(
     trouble,
-    /^The leader, broker 2.*\. These are the sealed segments\. The active segment, and how far the partition is cleaned, are unknown until the leader answers\.$/,
+    /^The leader does not answer: broker 2.*\. These are the sealed segments\. The active segment, and how far the partition is cleaned, are unknown until the leader answers\.$/,
   )
 })
