@@ -33,6 +33,9 @@ const KIND: DocumentKind = 'segments'
 const HEAD = 'sealed'
 const FORMAT = 1
 
+/** The latest time that Date can show. */
+const LATEST_TIME_MS = 8.64e15
+
 /** The most documents that are asked for at one time. */
 const AT_ONCE = 256
 
@@ -201,8 +204,10 @@ function decodeSegment(key: string, value: Uint8Array): Segment {
   const isKnown =
     isOffset(base) &&
     isOffset(next) &&
-    [sealedAtMs, bytes, maxTimestamp].every(Number.isInteger) &&
-    [plainBytes, batches, records, minTimestamp, firstAppendMs, lastAppendMs, cleanedAtMs].every(isCount) &&
+    [bytes, maxTimestamp].every(Number.isInteger) &&
+    [plainBytes, batches, records, minTimestamp].every(isCount) &&
+    isTime(sealedAtMs) &&
+    [firstAppendMs, lastAppendMs, cleanedAtMs].every(each => each === null || isTime(each)) &&
     Array.isArray(epochs) &&
     epochs.every(isEpochStart)
   if (!isKnown) throw new Error(`its field ${JSON.stringify(key.slice(0, 40))} describes no segment`)
@@ -216,6 +221,7 @@ function jsonOf(value: Uint8Array | undefined): unknown {
 }
 
 const isOffset = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
+const isTime = (value: number) => Number.isInteger(value) && Math.abs(value) <= LATEST_TIME_MS
 const isCount = (value: number | null) => value === null || Number.isInteger(value)
 const isEpochStart = (value: EpochStart | null) =>
   value !== null && isOffset(value.epoch) && isOffset(value.startOffset)

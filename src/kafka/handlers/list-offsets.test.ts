@@ -10,6 +10,7 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
   UNSUPPORTED_VERSION,
 } from '../../protocol/errors.ts'
+import { alterConfigs } from '../../protocol/messages/alter-configs.ts'
 import { listOffsets } from '../../protocol/messages/list-offsets.ts'
 
 const T0 = 1_700_000_000_000
@@ -69,6 +70,18 @@ test('a time finds the first record at or after it, with its own time; a time af
   assert.deepEqual(await found(T0 + 200), [2, T0 + 200])
   assert.deepEqual(await found(T0 + 201), [-1, -1])
   assert.deepEqual(await found(2 ** 53 - 1), [-1, -1])
+})
+
+test('a record with a timestamp beyond 53 bits is found, with the nearest time of 53 bits', async t => {
+  const ground = await startGround(t)
+  const wire = await ground.connect()
+  const configs = [{ name: 'message.timestamp.after.max.ms', value: '9223372036854775807' }]
+  const resources = [{ resourceType: 2, resourceName: 't', configs }]
+  await wire.send(alterConfigs, 2, { resources, validateOnly: false })
+  const { errorCode } = await produceTo(wire, batchOf(['a'], {}, 2 ** 60))
+  assert.equal(errorCode, NONE)
+  const expected = { errorCode: NONE, offset: 0, timestamp: Number.MAX_SAFE_INTEGER, leaderEpoch: 1 }
+  for (const timestamp of [-3, T0]) assert.deepEqual(await ask(wire, 7, timestamp), expected)
 })
 
 test('an empty partition has nothing at any time', async t => {

@@ -121,5 +121,8 @@ function epochOfStart({ logStartOffset, leaderEpoch, state }: Partition): number
 
 function rowOf(partitionIndex: number, found: Found | Refusal): Answer['topics'][number]['partitions'][number] {
   if (isRefusal(found)) return { partitionIndex, errorCode: found.code, ...NOTHING }
-  return { partitionIndex, errorCode: NONE, ...found }
+  // Producers choose timestamps of up to 64 bits, and the codec writes 53. The nearest of them is near enough: these
+  // times are 280,000 years away.
+  const timestamp = Math.max(Number.MIN_SAFE_INTEGER, Math.min(Number.MAX_SAFE_INTEGER, found.timestamp))
+  return { partitionIndex, errorCode: NONE, ...found, timestamp }
 }

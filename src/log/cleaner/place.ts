@@ -53,8 +53,8 @@ export function decodePlace(rows: ReadonlyMap<string, Uint8Array>): Place {
 }
 
 /**
- * Returns the place of a stream that was opened. If its row cannot be read, or names offsets that the log does not have,
- * returns the reason, and a place from which the cleaner begins anew: it first finishes the pass that the store knows.
+ * Returns the place of a stream that was opened. If its row cannot be read, or names offsets that the log does not
+ * have, returns the reason, and a place from which the cleaner begins anew: it first finishes the pass of the store.
  */
 export function placeOf({ rows, end, pass }: Pick<Opened, 'rows' | 'end' | 'pass'>): {
   readonly place: Place
