@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict'
 import { open } from 'node:fs/promises'
 import type { Random } from '../../../src/base/random.ts'
+import { incrementalAlterConfigs } from '../../../src/protocol/messages/incremental-alter-configs.ts'
 import { produce } from '../../../src/protocol/messages/produce.ts'
 import { encodeBatch } from '../../../src/protocol/records.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import type { BrokerProcess } from '../../../testing/process.ts'
+import { connect } from '../../../testing/wire.ts'
 import { openClusterCaller } from '../cluster-caller.ts'
 import { readCounter } from '../redis/probing.ts'
 import { isPassing, type Run } from '../run.ts'
@@ -22,16 +24,19 @@ const DAY_MS = 24 * 60 * 60_000
 const BATCH_BYTES = 64 * 1024
 const PATIENCE_MS = 60_000
 
-/** A topic of old data, which its retention drops a few seconds after it was written. */
-export const OLD: Readonly<Record<string, string>> = { 'retention.ms': '8000', 'segment.ms': '1000' }
+/** A topic of old data. fillTopic sets the time after which it is dropped. */
+export const OLD: Readonly<Record<string, string>> = { 'retention.ms': '600000', 'segment.ms': '1000' }
+/** Retention drops no old data for this long, however long the filling took. */
+const OLD_MS = 5_000
 
-/** Writes this many MiB to the first partition of a topic. */
+/** Writes this many MiB to the first partition of a topic. Retention begins to drop them a few seconds later. */
 export async function fillTopic(
   brokers: readonly BrokerProcess[],
   topic: string,
   mib: number,
   run: Run,
 ): Promise<void> {
+  const beganAtMs = run.clock.now()
   const ports = brokers.map(({ port }) => port)
   const caller = openClusterCaller({ topic, ports, route: port => port, timeoutMs: 30_000, random: run.random })
   for (let sent = 0; sent < (mib * 1024 * 1024) / BATCH_BYTES; ) {
@@ -44,6 +49,18 @@ export async function fillTopic(
     else throw new Error(`filling ${topic}: ${errorCode} ${errorMessage}`)
   }
   await caller.close()
+  await reconfigure(brokers[0]!, topic, 'retention.ms', String(run.clock.now() - beganAtMs + OLD_MS))
+}
+
+/** Sets a config of a topic. */
+export async function reconfigure({ port }: BrokerProcess, topic: string, name: string, value: string): Promise<void> {
+  const resources = [{ resourceType: 2, resourceName: topic, configs: [{ name, configOperation: 0, value }] }]
+  await eventually(`${topic} has another ${name}`, async () => {
+    const wire = await connect({ port })
+    const { responses } = await wire.send(incrementalAlterConfigs, 1, { resources, validateOnly: false })
+    await wire.close()
+    return responses[0]!.errorCode === 0
+  })
 }
 
 const FAILED = 'svc_storage_cleaner_passes_total{result="failed"}'

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { keysOf, type StreamKeys } from '../../../src/store/redis/keys.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import type { RedisServer } from '../../../testing/redis.ts'
 import { isTakenForDead } from '../redis/faults.ts'
@@ -26,7 +27,8 @@ export const lateRewrite = (orders: Orders): Fault => ({
   async act(context) {
     const { scene, run, history, topicId } = context
     const [redis] = await scene.primaries()
-    const streams = Array.from({ length: run.partitions }, (_, partition) => `svc:stream:{${topicId}:${partition}}`)
+    const { stream } = keysOf('svc')
+    const streams = Array.from({ length: run.partitions }, (_, partition) => stream(`${topicId}:${partition}`))
     const refused = new Map<number, number>()
     for (const { id, broker } of scene.nodes) refused.set(id, await readCounter(broker, REFUSED))
     const taken = new Map(scene.nodes.map(({ id }) => [id, isTakenForDead(context, id)]))
@@ -78,7 +80,7 @@ async function watchForRewrite(redis: RedisServer): Promise<() => Promise<void>>
 type Content = Readonly<Record<string, string>>
 
 /** Resolves with the content when the commands that were on their way have been executed. */
-async function contentAtRest(redis: RedisServer, streams: readonly string[]): Promise<Content> {
+async function contentAtRest(redis: RedisServer, streams: readonly StreamKeys[]): Promise<Content> {
   let found: Content = {}
   await eventually('the streams stay as they are', async () => {
     const before = found
@@ -88,19 +90,15 @@ async function contentAtRest(redis: RedisServer, streams: readonly string[]): Pr
   return found
 }
 
-async function contentOf(redis: RedisServer, streams: readonly string[]): Promise<Content> {
+async function contentOf(redis: RedisServer, streams: readonly StreamKeys[]): Promise<Content> {
   return await redis.session(async ask => {
     const content: Record<string, string> = {}
     const put = (key: string, parts: readonly string[]) => {
       content[key] = createHash('sha256').update(parts.join('\n'), 'latin1').digest('hex')
     }
-    for (const stream of streams) {
-      for (const name of ['batches', 'cleaned0', 'cleaned1']) {
-        const key = `${stream}:${name}`
-        put(key, ((await ask('XRANGE', key, '-', '+')) as unknown[]).map(textOf))
-      }
-      for (const name of ['meta', 'rows']) {
-        const key = `${stream}:${name}`
+    for (const { batches, cleaned, meta, rows } of streams) {
+      for (const key of [batches, ...cleaned]) put(key, ((await ask('XRANGE', key, '-', '+')) as unknown[]).map(textOf))
+      for (const key of [meta, rows]) {
         const flat = (await ask('HGETALL', key)) as Buffer[]
         // Redis returns the fields of a hash in no order.
         const fields = Array.from({ length: flat.length / 2 }, (_, at) => textOf(flat.slice(2 * at, 2 * at + 2)))

@@ -2,11 +2,9 @@
 
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { incrementalAlterConfigs } from '../../../src/protocol/messages/incremental-alter-configs.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import type { BrokerProcess } from '../../../testing/process.ts'
 import { newestFile } from '../../../testing/torn-file.ts'
-import { connect } from '../../../testing/wire.ts'
 import {
   cutOffBroker,
   disturbRedisLink,
@@ -25,7 +23,6 @@ import { readCounter } from '../redis/probing.ts'
 import type { Fault, RoundContext } from '../redis/round.ts'
 import type { Node } from '../redis/scene.ts'
 import { makeTopic, unmakeTopic } from '../redis/topics.ts'
-import type { Run } from '../run.ts'
 import {
   fillTopic,
   flipBit,
@@ -34,6 +31,7 @@ import {
   MOST_TIMES,
   OLD,
   PROGRESS,
+  reconfigure,
   watchForWaits,
 } from './common-faults.ts'
 import type { Orders } from './orders.ts'
@@ -147,24 +145,13 @@ const flippedBit: Fault = {
         await redis!.start()
         await redis!.loaded()
         // The cleaner tries again when a config of the topic changes.
-        await reconfigure(brokers[0]!, run)
+        await reconfigure(brokers[0]!, run.topic, 'min.cleanable.dirty.ratio', '0.02')
         return `a flipped bit, later flipped back: ${why}`
       } catch (error) {
         if (attempt === MOST_FLIPS) throw error
       }
     }
   },
-}
-
-async function reconfigure({ port }: BrokerProcess, run: Run): Promise<void> {
-  const configs = [{ name: 'min.cleanable.dirty.ratio', configOperation: 0, value: '0.02' }]
-  const resources = [{ resourceType: 2, resourceName: run.topic, configs }]
-  await eventually('the topic has another config', async () => {
-    const wire = await connect({ port })
-    const { responses } = await wire.send(incrementalAlterConfigs, 1, { resources, validateOnly: false })
-    await wire.close()
-    return responses[0]!.errorCode === 0
-  })
 }
 
 export function killFaults(orders: Orders): readonly Fault[] {
