@@ -16,7 +16,7 @@ type Shown = Answer<'list segments of partition'>
 type Segment = Shown['segments'][number]
 
 const LIMIT = 100
-const UNCOUNTED = 'Its leader is new and has not counted it yet, or an older version wrote a part of it.'
+const UNCOUNTED = 'Not counted: its leader is new, an older version wrote a part of it, or a batch is damaged.'
 const AWAY = 'The leader of the partition does not answer.'
 
 interface PartitionSegmentsProps {
@@ -139,7 +139,7 @@ const COLUMNS: readonly Column<Segment>[] = [
     isFixed: true,
     cell: ({ base, next }) => (
       <span className="whitespace-nowrap" title={`Offsets ${base} up to but not with ${next}`}>
-        {next === base ? `from ${count(base)}, no record yet` : `${count(base)} – ${count(next - 1)}`}
+        {next === base ? `from ${count(base)}, empty` : `${count(base)} – ${count(next - 1)}`}
       </span>
     ),
   },

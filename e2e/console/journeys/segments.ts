@@ -77,7 +77,7 @@ export const segments: Journey = {
     await eventually('a cleaned and an active segment', async () => {
       const [cleaned, active, ...others] = await cells()
       const isCleaned = /^0 – 19$/.test(cleaned?.[0] ?? '') && /cleaned/.test(cleaned![1]!) && cleaned![2] === `${KEYS}`
-      return isCleaned && /from 20, no record yet/.test(active?.[0] ?? '') && others.length === 0
+      return isCleaned && /from 20, empty/.test(active?.[0] ?? '') && others.length === 0
     })
     const stat = (label: string) => page.locator('main dl > div').filter({ hasText: label }).locator('dd span').first()
     assert.equal(await stat('Cleaned up to').innerText(), '20')
