@@ -143,7 +143,7 @@ export interface Taken {
   readonly changes: readonly Change[]
   readonly runs: readonly StoredRun[]
   /** The runs that lmdb no longer contains after the checkpoint, because rewrites replaced them. */
-  readonly replaced: readonly Run[]
+  readonly replaced: readonly Pick<Run, 'file' | 'length'>[]
   /** The streams that lmdb marks as removed, and the log starts that it contains, once the checkpoint is written. */
   readonly removed: readonly Stream[]
   readonly starts: ReadonlyMap<Stream, number>
@@ -182,7 +182,7 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
   contents.dirtyHeads = new Set()
   contents.removedStreams = []
   contents.removedHeads = []
-  const replaced: Run[] = []
+  const replaced: Pick<Run, 'file' | 'length'>[] = []
   /** The runs that are forgotten once the checkpoint is written, and those that are stored instead of them. */
   const forgotten: Run[] = []
   const kept: Run[] = []
@@ -202,12 +202,14 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
   /** Collects the runs of a stream. It reads lmdb for one range at a time: no read stays open across a step. */
   function* collectRuns({ stream, value, ranges, recent, moved: movedRuns }: TakenStream): Generator<void, void> {
     for (const { from, to, runs: inside } of ranges) {
+      const live = inside.filter(({ nextOffset }) => nextOffset > value.start)
+      const bases = new Set(live.map(({ baseOffset }) => baseOffset))
       for (const { key, value: stored } of tables.runs.range(runsBetween(stream.number, from, to))) {
-        replaced.push(decodeRun(key, stored))
-        changes.push({ table: 'runs', key, value: null })
+        const { baseOffset, file, length } = decodeRun(key, stored)
+        replaced.push({ file, length })
+        if (!bases.has(baseOffset)) changes.push({ table: 'runs', key, value: null })
       }
-      for (const run of inside) {
-        if (run.nextOffset <= value.start) continue
+      for (const run of live) {
         kept.push(run)
         runs.push({ stream: stream.number, run, formerly: null })
       }

@@ -35,6 +35,7 @@ export interface CopyForwardOptions {
 const LIVE_PART = 0.4
 /** The most bytes that are copied forward after one checkpoint. */
 const MOST_MOVED = 32 << 20
+const NO_MEMORY = Buffer.alloc(0)
 /** The most runs that are looked up in one turn of the event loop. */
 const LOOKED_UP_AT_ONCE = 1_000
 
@@ -49,6 +50,8 @@ export class CopyForward {
   readonly #progress = new Map<number, Progress>()
   #lookedUp = 0
   #budget = 0
+  /** The memory of all copies of one call of `run`: with new memory for each, 32 MB would wait for the collector. */
+  #memory: Buffer = NO_MEMORY
 
   constructor(options: CopyForwardOptions) {
     this.#options = options
@@ -72,6 +75,8 @@ export class CopyForward {
       for (const file of worn) if (!missed.has(file.number) && goesOn()) await this.#comb(rounds, file, goesOn)
     } catch (error) {
       if (!isStoreFailure(error)) throw error
+    } finally {
+      this.#memory = NO_MEMORY
     }
   }
 
@@ -152,7 +157,9 @@ export class CopyForward {
   async #move(rounds: Rounds, stream: Stream, run: Run): Promise<void> {
     const { journal } = this.#options
     if (!this.#isCurrent(stream, run)) return
-    const bytes = await journal.read(run.file, run.position, run.length)
+    // The copy before this one has been written.
+    if (this.#memory.length < run.length) this.#memory = Buffer.allocUnsafeSlow(run.length)
+    const bytes = await journal.readInto(run.file, run.position, this.#memory.subarray(0, run.length))
     const marks = marksOf(run, bytes)
     if (marks === null) {
       // Damaged bytes are not copied: a reader detects them by their CRC, and the file is kept.
