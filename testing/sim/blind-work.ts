@@ -8,14 +8,14 @@ import { OffsetMap } from '../../src/log/cleaner/offset-map.ts'
 
 export class BlindWork extends CleanerWork {
   override clean(batches: readonly Uint8Array[], terms: Terms): CleanedPiece | Unreadable {
-    const { get } = OffsetMap.prototype
-    OffsetMap.prototype.get = function (key) {
-      return get.call(this, key) < 0 ? -1 : Number.POSITIVE_INFINITY
+    const { isNewest } = OffsetMap.prototype
+    OffsetMap.prototype.isNewest = function (_offset, bytes, keyFrom, keyEnd) {
+      return this.get(bytes.subarray(keyFrom, keyEnd)) < 0
     }
     try {
       return super.clean(batches, terms)
     } finally {
-      OffsetMap.prototype.get = get
+      OffsetMap.prototype.isNewest = isNewest
     }
   }
 }
