@@ -44,6 +44,8 @@ const LINES = 'lines'
 /** The topics of Connect with their partitions. */
 const TOPICS = { 'connect-configs': 1, 'connect-offsets': 3, 'connect-status': 2 } as const
 const LONGEST_MS = 180_000
+/** Connect itself answers a request that it cannot serve after 90 s. */
+const ANSWER_MS = 100_000
 const LINES_AT_ONCE = 20
 
 /** Settings of the broker for the short session timeout of the worker. */
@@ -82,6 +84,16 @@ function workerProperties(address: string, port: number): string {
   return Object.entries(properties)
     .map(pair => `${pair.join('=')}\n`)
     .join('')
+}
+
+/** Resolves with whether the promise resolves in time. */
+async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const late = new AbortController()
+  try {
+    return await Promise.race([promise.then(() => true), pause(ms, false, { signal: late.signal })])
+  } finally {
+    late.abort()
+  }
 }
 
 interface Status {
@@ -127,7 +139,14 @@ class Worker {
     assert(child.exitCode === null && child.signalCode === null, `the worker ended by itself\n${complaints()}`)
     const closed = once(child, 'close')
     child.kill(signal)
-    await closed
+    if (await within(closed, LONGEST_MS)) return
+    let threads = ''
+    child.stdout!.on('data', chunk => (threads += chunk))
+    child.kill('SIGQUIT')
+    await pause(1_000)
+    throw new Error(
+      `the worker has not ended ${LONGEST_MS} ms after ${signal}\n${complaints().slice(-4000)}\n${threads}`,
+    )
   }
 
   /** Ends it after a failed run. */
@@ -201,18 +220,19 @@ class Worker {
     return taken
   }
 
-  /** Resolves with null if the worker does not listen. */
+  /** Resolves with null if the worker does not listen or does not answer. */
   async #send(method: string, path: string, body?: unknown): Promise<{ status: number; body: unknown } | null> {
     const json =
       body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }
     let answer: Response
+    let text: string
     try {
-      answer = await fetch(`${this.#url}${path}`, { method, ...json })
+      answer = await fetch(`${this.#url}${path}`, { method, ...json, signal: AbortSignal.timeout(ANSWER_MS) })
+      text = await answer.text()
     } catch (error) {
-      if (error instanceof TypeError) return null
+      if (error instanceof TypeError || (error instanceof Error && error.name === 'TimeoutError')) return null
       throw error
     }
-    const text = await answer.text()
     // While it starts, its web server answers with a page.
     const isJson = answer.headers.get('content-type')?.includes('json') === true
     return { status: answer.status, body: isJson ? JSON.parse(text) : text }
