@@ -83,7 +83,7 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
   /** Entries that a torn append leaves between two epochs stay, and readers see them. */
   voids: [
     lua(['swept = swept + sweep(', 'swept = swept + 0 * #tostring(']),
-    { file: STREAMS, text: 'current.voids.length === 0 ||', instead: 'true ||' },
+    { file: STREAMS, text: 'voids.length === 0 ||', instead: 'true ||' },
   ],
 }
 
