@@ -113,9 +113,9 @@ function lackOf(sends: readonly Written[], found: readonly Seen[], compaction: C
     // A tombstone without an answer, or one that the store may have lost, may have removed the key.
     sends.some(send => compaction.isTombstone(send.value) && (send.offset === null || send.offset > newest.offset!))
   if (isRemoved && found.length === 0) return null
-  return `the newest acknowledged value ${newest.value} at ${newest.offset} is missing; the newest that was read is ${
-    found.length === 0 ? 'none' : `${value} at ${offset}`
-  }`
+  const read =
+    found.length === 0 ? 'no record of its key was read' : `the newest that was read is ${value} at ${offset}`
+  return `the newest acknowledged value ${newest.value} at ${newest.offset} is missing; ${read}`
 }
 
 function append<T>(lists: Map<string, T[]>, key: string, one: T): void {

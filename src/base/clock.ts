@@ -5,6 +5,9 @@ export interface Timer {
   cancel(): void
 }
 
+/** The latest time of a Date, in ms since 1970 (ECMA-262, 21.4.1.1). */
+export const LATEST_DATE_MS = 8.64e15
+
 export interface Clock {
   /** Milliseconds since 1970 by the system clock. It may jump; use it for stamps, never for durations. */
   now(): number

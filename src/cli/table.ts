@@ -1,6 +1,7 @@
 // Tables and values for people: columns as wide as their longest cell, and numbers to the right. No text that a client
 // chose can move the cursor.
 
+import { LATEST_DATE_MS } from '../base/clock.ts'
 import { printable } from '../base/printable.ts'
 
 export type Value = string | number | boolean | null | undefined
@@ -48,13 +49,10 @@ export function bytes(count: number | null): string | null {
   return `${unit === 0 ? left : left.toFixed(1)} ${UNITS[unit]}`
 }
 
-/** The latest time of a Date, in ms since 1970 (ECMA-262, 21.4.1.1). */
-const LAST_DATE_MS = 8.64e15
-
 /**
  * Returns milliseconds since 1970 as ISO 8601. A producer may write a timestamp beyond every date: it stays a number.
  */
 export function time(atMs: number | null): string | null {
   if (atMs === null) return null
-  return Math.abs(atMs) > LAST_DATE_MS ? String(atMs) : new Date(atMs).toISOString()
+  return Math.abs(atMs) > LATEST_DATE_MS ? String(atMs) : new Date(atMs).toISOString()
 }

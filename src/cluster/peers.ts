@@ -19,12 +19,14 @@ export interface Peers {
 export class PeerUnavailable extends Error {
   override readonly name = 'PeerUnavailable'
   readonly brokerId: number
+  /** Continues a sentence after the name of the broker: `cannot be reached`. */
+  readonly what: string
   readonly isUnsent: boolean
 
-  /** `what` continues a sentence after the name of the broker: `cannot be reached`. */
   constructor(brokerId: number, what: string, isUnsent: boolean, options?: ErrorOptions) {
     super(`broker ${brokerId} ${what}`, options)
     this.brokerId = brokerId
+    this.what = what
     this.isUnsent = isUnsent
   }
 }

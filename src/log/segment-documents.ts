@@ -11,6 +11,7 @@
 //
 // A document that cannot be read is left as it is, and its partition goes on without segments.
 
+import { LATEST_DATE_MS } from '../base/clock.ts'
 import { changeDocument, type DocumentRooms } from '../store/document-keeper.ts'
 import type { DocumentKind } from '../store/document-kinds.ts'
 import { type Document, type EpochStart, type Row, type StreamId, UnreadableDocument } from '../store/store.ts'
@@ -32,9 +33,6 @@ export interface SegmentDocumentRooms extends DocumentRooms {
 const KIND: DocumentKind = 'segments'
 const HEAD = 'sealed'
 const FORMAT = 1
-
-/** The latest time that Date can show. */
-const LATEST_TIME_MS = 8.64e15
 
 /** The most documents that are asked for at one time. */
 const AT_ONCE = 256
@@ -221,7 +219,7 @@ function jsonOf(value: Uint8Array | undefined): unknown {
 }
 
 const isOffset = (value: unknown) => Number.isSafeInteger(value) && (value as number) >= 0
-const isTime = (value: number) => Number.isInteger(value) && Math.abs(value) <= LATEST_TIME_MS
+const isTime = (value: number) => Number.isInteger(value) && Math.abs(value) <= LATEST_DATE_MS
 const isCount = (value: number | null) => value === null || Number.isInteger(value)
 const isEpochStart = (value: EpochStart | null) =>
   value !== null && isOffset(value.epoch) && isOffset(value.startOffset)

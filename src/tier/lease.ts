@@ -12,7 +12,7 @@
 // a higher fence. This file starts no round. On a store that only one broker can use, that broker holds the lease
 // without a document, so that a full disk cannot stop the retention that would free it.
 
-import type { Clock, Timer } from '../base/clock.ts'
+import { type Clock, LATEST_DATE_MS, type Timer } from '../base/clock.ts'
 import { coalesce } from '../base/coalesce.ts'
 import type { DocumentKind } from '../store/document-kinds.ts'
 import {
@@ -90,9 +90,6 @@ const BEATS_PER_LEASE = 10
 const TRIES = 5
 
 const COMPLAIN_EVERY_MS = 10_000
-
-/** The latest time that Date can show. */
-const LATEST_TIME_MS = 8.64e15
 
 interface StoredHolder extends Holder {
   readonly sinceMs: number
@@ -330,7 +327,7 @@ function holderOf({ fields }: Document): StoredHolder {
       id >= 0 &&
       typeof incarnation === 'string' &&
       Number.isSafeInteger(sinceMs) &&
-      Math.abs(sinceMs) <= LATEST_TIME_MS &&
+      Math.abs(sinceMs) <= LATEST_DATE_MS &&
       typeof durationMs === 'number' &&
       durationMs > 0
     if (isKnown) return Object.freeze({ id, incarnation, sinceMs, durationMs })

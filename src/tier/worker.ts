@@ -212,8 +212,7 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       const answer = id === cluster.brokerId ? await own.ask(request) : await askPeer(id, request)
       return isRefusal(answer) ? new Failed('refused', answer.name, answer.message) : answer
     } catch (error) {
-      if (error instanceof PeerUnavailable)
-        return new Failed('silent', error.name, `${error.message.replace(`broker ${id}`, 'It')}.`)
+      if (error instanceof PeerUnavailable) return new Failed('silent', error.name, `It ${error.what}.`)
       if (isStoreFailure(error))
         return new Failed('refused', error.name, `The store does not answer: ${error.message}.`)
       throw error

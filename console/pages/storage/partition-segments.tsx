@@ -11,6 +11,7 @@ import { Time } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
 import { count, UNKNOWN } from '../../text/format.ts'
+import { Warning } from './warning.tsx'
 
 type Shown = Answer<'list segments of partition'>
 type Segment = Shown['segments'][number]
@@ -61,9 +62,9 @@ function Troubles({ shown: { topic, partition, trouble, uncleanable } }: { reado
   return (
     <div role="status">
       {trouble !== null && (
-        <p className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
+        <Warning>
           <VisibleText text={trouble} />
-        </p>
+        </Warning>
       )}
       {uncleanable !== null && (
         <p className="mb-3 rounded-card bg-danger-soft p-3 text-danger">

@@ -16,6 +16,7 @@ import { PageLink } from '../../shell/address.tsx'
 import { toast } from '../../shell/toasts.tsx'
 import { count, duration } from '../../text/format.ts'
 import { OUTCOME_TONES, reportOf, workOf } from './round-words.ts'
+import { Warning } from './warning.tsx'
 
 /** How often a round in progress is asked for, in ms. */
 const IN_PROGRESS_MS = 1_000
@@ -71,14 +72,14 @@ function Warnings({ worker: { trouble, withoutFeature } }: { readonly worker: Wo
   return (
     <div role="status">
       {trouble !== null && (
-        <p className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
+        <Warning>
           <VisibleText text={trouble} />
-        </p>
+        </Warning>
       )}
       {withoutFeature.length > 0 && (
-        <p className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
+        <Warning>
           No log is cleaned: the version of broker {withoutFeature.join(', ')} could not read a cleaned log.
-        </p>
+        </Warning>
       )}
     </div>
   )

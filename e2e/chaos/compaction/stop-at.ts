@@ -3,9 +3,9 @@
 // removes the file. The broker ends unless each text of steps.ts occurs exactly once.
 
 import { readFileSync, unlinkSync, writeSync } from 'node:fs'
-import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
+import { changeSource } from '../change-source.ts'
 import { LIMITS, type Order, PLACES } from './steps.ts'
 
 const folder = new URL(import.meta.url).searchParams.get('orders')!
@@ -46,16 +46,4 @@ Object.assign(globalThis, {
   },
 })
 
-registerHooks({
-  load(url, context, next) {
-    const loaded = next(url, context)
-    const wanted = changes.filter(({ file }) => url.endsWith(`/${file}`))
-    if (wanted.length === 0) return loaded
-    let source = Buffer.from(loaded.source as Uint8Array).toString()
-    for (const { file, text, instead } of wanted) {
-      if (source.split(text).length !== 2) throw new Error(`${file} is not as steps.ts expects: ${text}`)
-      source = source.replace(text, () => instead)
-    }
-    return { ...loaded, source }
-  },
-})
+changeSource(changes, 'steps.ts')

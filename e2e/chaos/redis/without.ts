@@ -1,15 +1,8 @@
 // Switches one safeguard of the Redis store off in a broker that a test starts, so that chaos shows why the safeguard
 // is needed. The product has no such switch. Node loads this file before the broker (`--import without.ts?wait`), and
-// this file changes the text of the broker's modules as Node loads them. The broker ends unless each text occurs
-// exactly once.
+// this file changes the text of the broker's modules. The broker ends unless each text occurs exactly once.
 
-import { registerHooks } from 'node:module'
-
-interface Change {
-  readonly file: string
-  readonly text: string
-  readonly instead: string
-}
+import { type Change, changeSource } from '../change-source.ts'
 
 const LUA = 'src/store/redis/functions.ts'
 const LUA_TEXT = "readFileSync(new URL('./functions.lua', import.meta.url), 'utf8')"
@@ -91,16 +84,4 @@ const name = new URL(import.meta.url).search.slice(1)
 const changes = SAFEGUARDS[name]
 if (changes === undefined) throw new Error(`no safeguard "${name}"; there are ${Object.keys(SAFEGUARDS).join(', ')}`)
 
-registerHooks({
-  load(url, context, next) {
-    const loaded = next(url, context)
-    const wanted = changes.filter(({ file }) => url.endsWith(`/${file}`))
-    if (wanted.length === 0) return loaded
-    let source = Buffer.from(loaded.source as Uint8Array).toString()
-    for (const { file, text, instead } of wanted) {
-      if (source.split(text).length !== 2) throw new Error(`${file} is not as without.ts expects: ${text}`)
-      source = source.replace(text, () => instead)
-    }
-    return { ...loaded, source }
-  },
-})
+changeSource(changes, 'without.ts')
