@@ -9,6 +9,11 @@ const refusal = (text: string | Uint8Array) => {
   return 'refused' in outcome ? outcome.refused : null
 }
 
+test('a body of null is refused, and null within a body is not', () => {
+  assert.equal(refusal(' null '), 'The body is null; leave it out, or send an object.')
+  assert.equal(refusal('{"a": null}'), null)
+})
+
 test('JSON is read as it is written', () => {
   const text = '{"a": [1, -2.5e3, "x\\"}:\\u0041", true, null, {"a": {}}], "constructor": "c", "": 0}'
   assert.deepEqual(read(text), { value: JSON.parse(text) })

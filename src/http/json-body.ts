@@ -16,6 +16,8 @@ export function readJson(bytes: Uint8Array): { readonly value: unknown } | { rea
     // The engine's own reason quotes the body, which may hold a secret.
     return { refused: 'The body is not JSON.' }
   }
+  // A route could not tell it from a request without a body, and no route takes it.
+  if (value === null) return { refused: 'The body is null; leave it out, or send an object.' }
   const refused = findAmbiguity(text)
   return refused === null ? { value } : { refused }
 }
