@@ -28,7 +28,7 @@ const ROWS: readonly Row[] = [
     prints: /^ +0 +4 +0 +3$/m,
   },
   { command: 'sleep 2', prints: /^$/ },
-  { command: './ketch storage run', prints: /^0 +done +1 +1 +0 +1 +[1-9]\d* +0 +-$/m },
+  { command: './ketch storage run', prints: /^0 +done +1 +1 +0 +0 +1 +[1-9]\d* +0 +-$/m },
   { command: './ketch tail rates --last=10 --count=2', prints: /0@1 {2}JPY {2}0\.0067\n.*0@3 {2}EUR {2}1\.10\n/ },
 ]
 

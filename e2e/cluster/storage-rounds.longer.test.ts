@@ -143,7 +143,7 @@ test('each leader rolls, drops and cleans its partitions in a round, which any b
 
   const text = await ketch(`storage run --url=${one.url}`)
   assert.equal(text.status, 0)
-  const quiet = IDS.map(id => `${id} +done +\\d+ +0 +0 +0 +0 +0 +-\\n`).join('')
+  const quiet = IDS.map(id => `${id} +done +\\d+ +0 +0 +0 +0 +0 +0 +-\\n`).join('')
   assert.match(text.out, new RegExp(`^Round \\d+ took \\d+ ms\\.\\n\\nBROKER .*\\n${quiet}$`))
 
   // Two requests at once get the same round, or two that follow each other.

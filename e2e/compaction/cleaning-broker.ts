@@ -76,14 +76,14 @@ export async function cleanerCounts({ url }: BrokerProcess): Promise<CleanerCoun
 
 /**
  * Runs rounds of the storage worker until one finds nothing to roll and nothing to clean. The cleaner's thread steps
- * back for other work, so on a busy machine this takes long.
+ * back for other work, so on a busy machine a pass takes longer than a round.
  */
 export async function cleanUntilIdle({ url }: BrokerProcess): Promise<void> {
   const isIdle = async () => {
     const { status, body } = await adminClient(url).ask('POST', '/api/v1/storage/worker/run')
     assert(status === 200 || status === 503, JSON.stringify(body))
     const brokers: readonly Round['brokers'][number][] = body.round?.brokers ?? []
-    return brokers.length > 0 && brokers.every(each => each.outcome === 'done' && each.rolled + each.cleaned === 0)
+    return brokers.length > 0 && brokers.every(each => each.outcome === 'done' && each.rolled + each.due === 0)
   }
   await eventually('the cleaner has nothing to do', async () => (await isIdle()) || (await pause(100, false)), IDLE_MS)
 }

@@ -215,7 +215,7 @@ test('health: without a holder of the lease, or after a round that a broker did 
     'UP',
     { holder: null, warning: `${none}svc.storage.worker.enabled is false on this broker.` },
   ])
-  const done = { partitions: 1, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+  const done = { partitions: 1, rolled: 0, droppedBytes: 0, due: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
   const brokers = [
     { id: 1, outcome: 'done' as const, ...done, trouble: null },
     { id: 2, outcome: 'silent' as const, ...done, trouble: 'It is gone.' },

@@ -81,6 +81,10 @@ const brokerRoundShape = z
     partitions: z.int(),
     rolled: z.int().meta({ description: 'The number of segments that were sealed.' }),
     droppedBytes: z.int().meta({ description: 'The stored bytes that retention has dropped.' }),
+    due: z.int().meta({
+      description:
+        'The number of partitions that are still due for cleaning. A pass that takes longer than the round goes on, and a later round reports it.',
+    }),
     cleaned: z
       .int()
       .meta({ description: 'The number of partitions that were cleaned to the end of their dirty part.' }),

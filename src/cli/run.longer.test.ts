@@ -578,10 +578,10 @@ test('a round of the storage worker is started and shown, and an error ends with
   assert.deepEqual([shown.status, shown.err], [0, ''])
   assert.match(
     shown.out,
-    /^Round \d+ took \d+ ms\.\n\nBROKER +OUTCOME +PARTITIONS +ROLLED +.*TROUBLE\n0 +done +3 +0 +0 +0 +0 +0 +-\n$/,
+    /^Round \d+ took \d+ ms\.\n\nBROKER +OUTCOME +PARTITIONS +ROLLED +.*TROUBLE\n0 +done +3 +0 +0 +0 +0 +0 +0 +-\n$/,
   )
   const told = JSON.parse((await signed('storage run --json')).out)
-  const counts = { partitions: 3, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+  const counts = { partitions: 3, rolled: 0, droppedBytes: 0, due: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
   assert.deepEqual(told.brokers, [{ id: 0, outcome: 'done', ...counts, trouble: null }])
   assert.equal((await signed('storage run now')).status, 2)
 

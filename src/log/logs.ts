@@ -459,12 +459,18 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     const share = { partitions: [...partitions()], concurrency, nowMs, leastChunkMs: intervalMs }
     const tended = await tendAll(rounds, { ...share, isStopped: () => isClosed })
     // The gauges of the cleaner change with this, also while a pass goes on and while no partition may be cleaned.
-    const due = cleaner.candidates(share.partitions, nowMs).map(({ partition }) => partition)
+    const dueNow = () => cleaner.candidates(share.partitions, nowMs).map(({ partition }) => partition)
+    const due = dueNow()
     if (!isCleaningOver()) cleaning ??= clean(rounds, { due, nowMs, isOver: isCleaningOver })
     // A pass may take hours. The next rounds roll and drop meanwhile, and one of them reports it. The answer of this
     // round must be there before the next one is due.
     if (cleaning !== null) await within(clock, intervalMs / 2, cleaning, () => undefined)
-    const report = { ...tended, ...cleaned, failures: tended.failures + cleaned.failures }
+    const report = {
+      ...tended,
+      due: due.length === 0 ? 0 : dueNow().length,
+      ...cleaned,
+      failures: tended.failures + cleaned.failures,
+    }
     cleaned = NOTHING_CLEANED
     metrics.count('svc.storage.worker.rolled_segments', {}, report.rolled)
     metrics.count('svc.storage.worker.dropped_bytes', {}, report.droppedBytes)

@@ -19,6 +19,8 @@ export interface RoundReport {
   /** The segments that were sealed. */
   readonly rolled: number
   readonly droppedBytes: number
+  /** The partitions that are due for cleaning at the end of the round, the one in progress included. */
+  readonly due: number
   /** The partitions that were cleaned to the end of their dirty part, and the bytes that cleaning removed. */
   readonly cleaned: number
   readonly cleanedBytes: number
@@ -77,7 +79,7 @@ const PARTS = 8
 /** The event loop goes first after this time. */
 const TURN_MS = 2
 
-export type Tended = Omit<RoundReport, keyof Cleaned> & Pick<Cleaned, 'failures'>
+export type Tended = Omit<RoundReport, 'due' | keyof Cleaned> & Pick<Cleaned, 'failures'>
 export type Cleaned = Pick<RoundReport, 'cleaned' | 'cleanedBytes' | 'failures'>
 
 /**

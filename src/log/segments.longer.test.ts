@@ -147,6 +147,7 @@ test('an idle round sends the store nothing', async t => {
     partitions: 20,
     rolled: 0,
     droppedBytes: 0,
+    due: 0,
     cleaned: 0,
     cleanedBytes: 0,
     failures: 0,

@@ -191,8 +191,13 @@ export async function openLease(rooms: LeaseRooms): Promise<Lease> {
     const sentAtMs = clock.monotonic()
     const next = { ...own, sinceMs: Math.floor(clock.now()) }
     const outcome = await store.commit({ kind: KIND, name: NAME, expect, changes: [rowOf(next)] })
-    // Another broker was faster.
-    if (outcome.kind === 'conflict') return
+    if (outcome.kind === 'conflict') {
+      // Another broker was faster. Users of this one may ask at once which it was.
+      const found = await store.load(KIND, NAME)
+      lookedAtMs = clock.monotonic()
+      observed = found && { version: found.version, holder: read(found), silentMs: 0 }
+      return
+    }
     held = { version: outcome.version, fence: outcome.version, confirmedAtMs: sentAtMs }
     own = next
     observed = null

@@ -17,7 +17,15 @@ import { openStorageWorker } from './worker.ts'
 
 const TICK_MS = 60_000
 const LEASE_MS = 120_000
-const REPORT: RoundReport = { partitions: 3, rolled: 1, droppedBytes: 10, cleaned: 0, cleanedBytes: 0, failures: 0 }
+const REPORT: RoundReport = {
+  partitions: 3,
+  rolled: 1,
+  droppedBytes: 10,
+  due: 0,
+  cleaned: 0,
+  cleanedBytes: 0,
+  failures: 0,
+}
 
 const info = (id: number, features: readonly string[] = ['rewrite']): BrokerInfo => ({
   ...{ id, incarnation: `start of ${id}`, rack: null, version: null, certificates: [], features, expiryMs: 5_000 },

@@ -76,7 +76,7 @@ const LONGEST_WAIT_MS = 1_000
 const LEAST_PATIENCE_MS = 10_000
 
 const NOTHING: RoundReport = Object.freeze({
-  ...{ partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 },
+  ...{ partitions: 0, rolled: 0, droppedBytes: 0, due: 0, cleaned: 0, cleanedBytes: 0, failures: 0 },
 })
 
 export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {

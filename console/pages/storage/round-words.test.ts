@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { BrokerRound } from '../../../src/api/storage.ts'
 import { reportOf } from './round-words.ts'
 
-const NOTHING = { partitions: 3, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+const NOTHING = { partitions: 3, rolled: 0, droppedBytes: 0, due: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
 
 function round(tookMs: number | null, brokers: readonly Partial<BrokerRound>[]) {
   const rows = brokers.map((row, id) => ({ id, outcome: 'done' as const, trouble: null, ...NOTHING, ...row }))
@@ -20,6 +20,10 @@ test('the work of all brokers is summed, with the brokers that have not done the
     reportOf(round(1_500, [busy, { ...busy, failures: 1 }, { outcome: 'silent' }, { outcome: 'refused' }])),
     'Round 7 took 1.5 s: 2 segments sealed, 2 KiB dropped, 4 partitions cleaned (1 KiB freed), 1 failure, without broker 2, 3.',
   )
+})
+
+test('a round says what is left to clean', () => {
+  assert.equal(reportOf(round(120, [{ due: 2 }, { due: 1 }])), 'Round 7 took 120 ms: 3 partitions still to clean.')
 })
 
 test('a round in progress goes on', () => {

@@ -4,7 +4,10 @@ import type { BrokerRound, Round } from '../../../src/api/storage.ts'
 import type { Tone } from '../../parts/badge.tsx'
 import { bytes, counted, duration } from '../../text/format.ts'
 
-type Numbers = Pick<BrokerRound, 'partitions' | 'rolled' | 'droppedBytes' | 'cleaned' | 'cleanedBytes' | 'failures'>
+type Numbers = Pick<
+  BrokerRound,
+  'partitions' | 'rolled' | 'droppedBytes' | 'due' | 'cleaned' | 'cleanedBytes' | 'failures'
+>
 
 export const OUTCOME_TONES: Readonly<Record<BrokerRound['outcome'], Tone>> = {
   waiting: 'neutral',
@@ -17,7 +20,7 @@ export const OUTCOME_TONES: Readonly<Record<BrokerRound['outcome'], Tone>> = {
 
 /** Returns the sums over all brokers. */
 export function sumOf({ brokers }: Pick<Round, 'brokers'>): Numbers {
-  const sum = { partitions: 0, rolled: 0, droppedBytes: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
+  const sum = { partitions: 0, rolled: 0, droppedBytes: 0, due: 0, cleaned: 0, cleanedBytes: 0, failures: 0 }
   for (const row of brokers) for (const name of Object.keys(sum) as (keyof Numbers)[]) sum[name] += row[name]
   return sum
 }
@@ -26,12 +29,13 @@ export function sumOf({ brokers }: Pick<Round, 'brokers'>): Numbers {
  * Returns `2 segments sealed, 1 MiB dropped`: the work of the round, with the brokers that have not done their part.
  */
 export function workOf(round: Pick<Round, 'brokers'>): string {
-  const { rolled, droppedBytes, cleaned, cleanedBytes, failures } = sumOf(round)
+  const { rolled, droppedBytes, due, cleaned, cleanedBytes, failures } = sumOf(round)
   const undone = round.brokers.filter(({ outcome }) => OUTCOME_TONES[outcome] === 'danger' || outcome === 'abandoned')
   const parts = [
     ...(rolled > 0 ? [`${counted(rolled, 'segment')} sealed`] : []),
     ...(droppedBytes > 0 ? [`${bytes(droppedBytes)} dropped`] : []),
     ...(cleaned > 0 ? [`${counted(cleaned, 'partition')} cleaned (${bytes(cleanedBytes)} freed)`] : []),
+    ...(due > 0 ? [`${counted(due, 'partition')} still to clean`] : []),
     ...(failures > 0 ? [counted(failures, 'failure')] : []),
     ...(undone.length > 0 ? [`without broker ${undone.map(({ id }) => id).join(', ')}`] : []),
   ]

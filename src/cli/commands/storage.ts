@@ -19,9 +19,15 @@ export const storageCommands: readonly Command[] = [
         const rows = brokers.map(each => [
           String(each.id),
           each.outcome,
-          ...[each.partitions, each.rolled, each.droppedBytes, each.cleaned, each.cleanedBytes, each.failures].map(
-            String,
-          ),
+          ...[
+            each.partitions,
+            each.rolled,
+            each.droppedBytes,
+            each.due,
+            each.cleaned,
+            each.cleanedBytes,
+            each.failures,
+          ].map(String),
           each.trouble ?? '',
         ])
         const parts =
@@ -35,5 +41,5 @@ export const storageCommands: readonly Command[] = [
 
 const HEADINGS = [
   ...['BROKER', 'OUTCOME', 'PARTITIONS', 'ROLLED', 'DROPPED BYTES'],
-  ...['CLEANED', 'FREED BYTES', 'FAILURES', 'TROUBLE'],
+  ...['TO CLEAN', 'CLEANED', 'FREED BYTES', 'FAILURES', 'TROUBLE'],
 ]

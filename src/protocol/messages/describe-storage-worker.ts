@@ -31,6 +31,7 @@ export const describeStorageWorker = api({
             partitions: int64(),
             rolled: int64(),
             droppedBytes: int64(),
+            due: int64(),
             cleaned: int64(),
             cleanedBytes: int64(),
             failures: int64(),

@@ -31,6 +31,7 @@ export const runStorageRound = api({
         partitions: int64(),
         rolled: int64(),
         droppedBytes: int64(),
+        due: int64(),
         cleaned: int64(),
         cleanedBytes: int64(),
         failures: int64(),
