@@ -278,7 +278,7 @@ export const examples: readonly Example[] = [
     { holderId: 0, incarnation: '', fence: 0, round: 1, concurrency: 1, isCleaningAllowed: false },
     'request: CLUSTER_ACTION CLUSTER kafka-cluster',
   ],
-  ['DescribeStorageWorker', 0, { start: false }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
+  ['DescribeStorageWorker', 0, { start: false, number: -1 }, 'request: CLUSTER_ACTION CLUSTER kafka-cluster'],
   [
     'DescribeSegments',
     0,

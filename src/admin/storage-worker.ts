@@ -32,13 +32,15 @@ const VERSION = 0
 
 /** The longest time in ms that a caller waits for the end of a round. */
 const ROUND_MS = 20_000
-const POLL_MS = 200
+/** The caller looks again after this time, and each time after twice as long. */
+const FIRST_WAIT_MS = 10
+const LONGEST_WAIT_MS = 250
 
 /** Resolves to the state of the worker as this broker knows it, with the newest round of the holder if it answers. */
 export async function describeWorker(rooms: StorageWorkerRooms): Promise<WorkerState> {
   const { storageWorker, settings } = rooms
   const holder = storageWorker.holder()
-  const found = holder === null ? null : await askHolder(rooms, false)
+  const found = holder === null ? null : await askHolder(rooms, {})
   const withoutFeature = [...storageWorker.withoutFeature()]
   return {
     holder:
@@ -63,12 +65,14 @@ export async function runRound(rooms: StorageWorkerRooms): Promise<Round | null 
   const { clock, storageWorker } = rooms
   if (storageWorker.holder() === null) return null
   const untilMs = clock.monotonic() + ROUND_MS
-  const started = await askHolder(rooms, true)
+  const started = await askHolder(rooms, { start: true })
   if (started === null) return because(UNKNOWN_SERVER_ERROR, 'The holder of the lease has not started a round.')
   let round = started
+  let waitMs = FIRST_WAIT_MS
   while (!isRefusal(round) && round.tookMs === null && clock.monotonic() < untilMs) {
-    await sleep(clock, POLL_MS)
-    const next = await askHolder(rooms, false)
+    await sleep(clock, waitMs)
+    waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)
+    const next = await askHolder(rooms, { number: round.number })
     // The round goes on. Its broker only does not say how far it is.
     if (next === null || isRefusal(next) || next.number !== round.number) break
     round = next
@@ -84,15 +88,15 @@ export function whyNoHolder({ settings }: Pick<StorageWorkerRooms, 'settings'>):
   return `No broker holds the lease of the storage worker: nothing is rolled, dropped or cleaned; ${mayHold}.`
 }
 
-/** Resolves to the newest round of the holder; null before its first one. With `start` it starts one. */
+/** Resolves to a round of the holder, by default the newest; null before its first one. With `start` it starts one. */
 async function askHolder(
   { storageWorker, cluster, peers }: StorageWorkerRooms,
-  start: boolean,
+  { start = false, number = -1 },
 ): Promise<Round | null | Refusal> {
   const id = storageWorker.holder()?.id ?? cluster.brokerId
-  if (id === cluster.brokerId) return start ? storageWorker.start() : storageWorker.round()
+  if (id === cluster.brokerId) return start ? storageWorker.start() : storageWorker.round(number)
   try {
-    const answer = await peers.ask(id, describeStorageWorker, VERSION, { start })
+    const answer = await peers.ask(id, describeStorageWorker, VERSION, { start, number })
     const { errorCode, errorMessage, round } = answer
     if (errorCode === NONE) return round === null ? null : (roundOf(round) ?? impossible(id))
     const error = errorOf(errorCode) ?? UNKNOWN_SERVER_ERROR

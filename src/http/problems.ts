@@ -111,7 +111,7 @@ const STATUS_OF_REFUSAL: Readonly<Record<string, number>> = {
 /** Titles for codes whose text in Kafka fits only some of their uses. */
 const TITLE_OF_REFUSAL: Readonly<Record<string, string>> = {
   INVALID_PARTITIONS: 'A topic cannot have this number of partitions.',
-  NOT_CONTROLLER: 'The storage worker has just moved to another broker.',
+  NOT_CONTROLLER: 'The broker does not hold the lease of the storage worker.',
 }
 
 export function fromRefusal({ code, name, message }: Refusal): Problem {

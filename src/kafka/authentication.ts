@@ -184,7 +184,7 @@ export function openAuthentication(rooms: AuthenticationRooms): Authentication {
     }
     const policy = await rooms.resolve(client)
     const deadlineMs = lifetimeMs === null ? null : clock.monotonic() + lifetimeMs
-    session.identify({ principal, tenant, deadlineMs, policy })
+    session.identify({ principal, tenant, deadlineMs, policy, isBroker: client.isBroker })
     session.sasl = change.state
     session.exchange = null
     metrics.count('svc.broker.authentications', { mechanism, kind: isAgain ? 'again' : 'first' })

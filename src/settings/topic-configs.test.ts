@@ -114,6 +114,7 @@ test('good values pass, bad ones are refused by name', () => {
     ['max.message.bytes', '0'],
     ['min.insync.replicas', '2'],
     ['cleanup.policy', 'delete'],
+    ['min.cleanable.dirty.ratio', '0.0036906537968481867'],
     ['compression.type', 'producer'],
     ['message.timestamp.type', 'LogAppendTime'],
     ['storage.compression.type', 'none'],

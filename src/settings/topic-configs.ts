@@ -65,7 +65,7 @@ function whole(type: 'int' | 'long', min: number, max: number = type === 'int' ?
 /** A decimal number from 0 to 1. */
 function ratio() {
   return config('double', 'a number from 0 to 1', text => {
-    const value = /^[0-9.]{1,20}(e-?[0-9]{1,2})?$/i.test(text) ? Number(text) : Number.NaN
+    const value = /^[0-9.]{1,100}(e-?[0-9]{1,2})?$/i.test(text) ? Number(text) : Number.NaN
     return value >= 0 && value <= 1 ? value : undefined
   })
 }

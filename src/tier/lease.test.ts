@@ -118,7 +118,7 @@ test('a holder that stops is replaced within a lease and a tick, and is not conf
   ])
   assert.equal(await two.store.version('worker', 'lease'), version, 'the one that wakes has written nothing')
   assert.match(one.lines.join(''), /no longer holds the lease of the storage worker: broker 2 has taken it over/)
-  assert.match((await two.refute({ ...claimOf(one, 1), fence }))!, /^Broker 2 .* holds the lease .* and not Broker 1/)
+  assert.match((await two.refute({ ...claimOf(one, 1), fence }))!, /^Broker 2 holds the lease .* and not broker 1/)
   assert.equal(await one.refute(claimOf(two, 2)), null)
 })
 
@@ -264,8 +264,9 @@ test('the only broker of a store holds the lease without a document until it end
   const lease = leaseAlone(7, true)
   assert.deepEqual([lease.isHeld, lease.fence, lease.holder()], [true, 0, { id: 7, incarnation: '', sinceMs: null }])
   assert.equal(await lease.refute({ holderId: 7, incarnation: '', fence: 0 }), null)
-  assert.match((await lease.refute({ holderId: 8, incarnation: '', fence: 0 }))!, /Only this broker/)
+  assert.match((await lease.refute({ holderId: 8, incarnation: '', fence: 0 }))!, /^Only this broker/)
   await lease.close()
+  assert.match((await lease.refute({ holderId: 7, incarnation: '', fence: 0 }))!, /^No broker holds/)
   assert.deepEqual(view(lease, leaseAlone(7, false)), [
     [false, null],
     [false, null],

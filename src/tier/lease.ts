@@ -280,7 +280,9 @@ export async function openLease(rooms: LeaseRooms): Promise<Lease> {
       const holder = found === null ? null : read(found)
       if (found === null || holder === null) return 'No broker holds the lease of the storage worker.'
       if (holder.id !== claim.holderId || holder.incarnation !== claim.incarnation || found.version < claim.fence)
-        return `${named(holder)} holds the lease of the storage worker, and not ${named({ ...claim, id: claim.holderId })}.`
+        return holder.id === claim.holderId
+          ? `Broker ${holder.id} took the lease of the storage worker at another start, or later.`
+          : `Broker ${holder.id} holds the lease of the storage worker, and not broker ${claim.holderId}.`
       return null
     },
     look,
@@ -306,16 +308,14 @@ export function leaseAlone(brokerId: number, isCandidate: boolean): Lease {
     },
     fence: 0,
     holder: () => (isHeld ? { id: brokerId, incarnation: '', sinceMs: null } : null),
-    refute: async ({ holderId, incarnation }) =>
-      holderId === brokerId && incarnation === '' ? null : 'Only this broker can use its store.',
+    async refute({ holderId, incarnation }) {
+      if (holderId !== brokerId || incarnation !== '') return 'Only this broker can use its store.'
+      return isHeld ? null : 'No broker holds the lease of the storage worker.'
+    },
     look: async () => {},
     release,
     close: release,
   }
-}
-
-function named({ id, incarnation }: Pick<Holder, 'id' | 'incarnation'>): string {
-  return `Broker ${id} (incarnation ${incarnation})`
 }
 
 function rowOf({ id, incarnation, sinceMs, durationMs }: StoredHolder): Row {

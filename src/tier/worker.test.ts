@@ -259,13 +259,13 @@ test('a holder that was stopped past its lease starts nothing when it wakes, and
 })
 
 test('a request with a concurrency that no setting allows starts nothing', async t => {
-  const { clock, start } = open(t, [1])
-  const one = await start(1)
+  const { clock, start } = open(t, [1, 2])
+  const [one, two] = [await start(1), await start(2)]
   await clock.advance(TICK_MS + 1_000)
   const { incarnation } = one.holder()!
-  const before = one.shares.length
+  const before = two.shares.length
   for (const concurrency of [-1, 0, 1025, 2 ** 31 - 1]) {
-    const refused = await one.answer({
+    const refused = await two.answer({
       holderId: 1,
       incarnation,
       fence: 1,
@@ -276,7 +276,42 @@ test('a request with a concurrency that no setting allows starts nothing', async
     assert(isRefusal(refused) && refused.name === 'INVALID_REQUEST')
     assert.equal(refused.message, `concurrency: got ${concurrency}, takes an integer from 1 to 1024.`)
   }
-  assert.equal(one.shares.length, before)
+  assert.equal(two.shares.length, before)
+})
+
+test('a client that does not know the start of the holder starts nothing and does not learn it', async t => {
+  const { clock, start } = open(t, [1, 2])
+  const [one, two] = [await start(1), await start(2)]
+  await clock.advance(TICK_MS + 1_000)
+  const before = [one, two].map(({ shares }) => shares.length)
+  const { incarnation } = one.holder()!
+  for (const [asked, holderId, said] of [
+    [one, 1, incarnation],
+    [one, 2, 'a guess'],
+    [two, 1, 'a guess'],
+    [two, 2, incarnation],
+    [two, -1, ''],
+  ] as const) {
+    const claim = { holderId, incarnation: said, fence: 1 }
+    const refused = await asked.answer({ ...claim, round: 99, concurrency: 1, isCleaningAllowed: true })
+    assert(isRefusal(refused), `${holderId} ${said}`)
+    assert.doesNotMatch(refused.message, /start of/)
+  }
+  assert.deepEqual(
+    [one, two].map(({ shares }) => shares.length),
+    before,
+  )
+})
+
+test('a round is remembered while others follow it', async t => {
+  const { clock, start } = open(t, [1])
+  const one = await start(1)
+  await clock.advance(20 * TICK_MS)
+  const newest = one.round()!
+  const earlier = one.round(newest.number - 10)!
+  assert.deepEqual([earlier.number, earlier.brokers[0]!.outcome], [newest.number - 10, 'done'])
+  assert(earlier.tookMs !== null)
+  assert.deepEqual([one.round(newest.number + 1), one.round(-1)], [newest, newest])
 })
 
 test('a round that is asked for joins the one in progress', async t => {

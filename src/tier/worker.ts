@@ -15,6 +15,7 @@ import type { RoundReport } from '../log/round.ts'
 import {
   because,
   errorOf,
+  INVALID_REQUEST,
   isRefusal,
   NONE,
   NOT_CONTROLLER,
@@ -36,11 +37,14 @@ export interface StorageWorker {
   holder(): Holder | null
   /** Starts a round, or joins the one in progress. NOT_CONTROLLER if this broker does not hold the lease. */
   start(): Round | Refusal
-  /** Returns the newest round that this broker has started, as it is now; null without one. */
-  round(): Round | null
+  /**
+   * Returns the round of this broker with the number, as it is now; the newest one if the broker does not remember the
+   * number. Null if it has started none.
+   */
+  round(number?: number): Round | null
   /** Returns the living brokers that could not read a cleaned log. While there are some, no partition is cleaned. */
   withoutFeature(): readonly number[]
-  /** The part of this broker in the round of the holder; see OwnRounds. Throws what the store throws. */
+  /** The part of this broker in the round of another holder; see OwnRounds. Throws what the store throws. */
   answer(request: RoundRequest): Promise<RoundAnswer>
   /** Starts no more rounds, and gives the lease back so that another broker takes it at its next look. */
   release(): Promise<void>
@@ -75,6 +79,9 @@ const LONGEST_WAIT_MS = 1_000
 /** The worker waits for a broker for one tick-interval, but at least for this time. */
 const LEAST_PATIENCE_MS = 10_000
 
+/** A caller that waits for the end of a round still finds it when as many have followed. */
+const REMEMBERED = 32
+
 const NOTHING: RoundReport = Object.freeze({
   ...{ partitions: 0, rolled: 0, droppedBytes: 0, due: 0, cleaned: 0, cleanedBytes: 0, failures: 0 },
 })
@@ -87,7 +94,8 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
   const own = openOwnRounds({ ...rooms, logger })
   let isEnded = false
   let timer: Timer | null = null
-  let newest: RoundInProgress | null = null
+  /** The newest rounds, the newest one last. */
+  const remembered: RoundInProgress[] = []
   let running: Promise<void> | null = null
   let rounds = 0
   let prevented = ''
@@ -139,7 +147,8 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       tookMs: null,
       rows: new Map(leaders.map(id => [id, rowOf(id, 'waiting')])),
     }
-    newest = round
+    remembered.push(round)
+    if (remembered.length > REMEMBERED) remembered.shift()
     const isCleaningAllowed = missing.length === 0
     // A broker that has not ended an earlier round joins this one and keeps its share. The others share the rest, but
     // at least one permit, so that a slow broker does not hold them up.
@@ -231,6 +240,13 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
     throw new PeerUnavailable(id, `has answered with an impossible number (${wrong[0]} ${wrong[1]})`, false)
   }
 
+  function whyNotHeld(): string {
+    const heldMs = settings.get('storage.worker.lease-duration')
+    return lease.holder()?.id === cluster.brokerId
+      ? `An earlier start of this broker did not give back the lease of the storage worker. A broker takes it over within ${heldMs} ms (svc.storage.worker.lease-duration).`
+      : 'This broker does not hold the lease of the storage worker.'
+  }
+
   function withoutFeature(): readonly number[] {
     const missing = [...cluster.brokers(), ...cluster.others()].filter(({ features }) => !features.includes(REWRITE))
     return [...new Set(missing.map(({ id }) => id))].sort((one, other) => one - other)
@@ -250,13 +266,20 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
     },
     holder: lease.holder,
     start() {
-      if (!lease.isHeld) return because(NOT_CONTROLLER, 'This broker does not hold the lease of the storage worker.')
+      if (!lease.isHeld) return because(NOT_CONTROLLER, whyNotHeld())
       void begin()
-      return shown(newest!)
+      return shown(remembered.at(-1)!)
     },
-    round: () => newest && shown(newest),
+    round(number) {
+      const round = remembered.find(each => each.number === number) ?? remembered.at(-1)
+      return round === undefined ? null : shown(round)
+    },
     withoutFeature,
-    answer: own.ask,
+    async answer(request) {
+      // This broker does not ask itself over the network.
+      if (request.holderId !== cluster.brokerId) return await own.ask(request)
+      return because(INVALID_REQUEST, `holderId: got ${request.holderId}, which is the broker that was asked.`)
+    },
     release() {
       isEnded = true
       timer?.cancel()

@@ -269,7 +269,7 @@ export class ClusterBroker {
 /** Answers a request of the holder as the Kafka listener of the broker does. */
 async function answerRound({ worker }: Rooms, body: Claim): Promise<object> {
   const answering = runStorageRoundHandler.open({ storageWorker: worker } as unknown as HandlerRooms)
-  const request = { body } as unknown as Request<never>
+  const request = { body, connection: {} } as unknown as Request<never>
   try {
     return (await answering.answer(request)) as object
   } catch (error) {

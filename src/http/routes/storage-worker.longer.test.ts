@@ -6,6 +6,7 @@ import { createCluster } from '../../../testing/cluster.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { append } from '../../../testing/group-calls.ts'
 import { createTopic } from '../../../testing/topic.ts'
+import { sleep, systemClock } from '../../base/clock.ts'
 import type { Values } from '../../settings/settings.ts'
 
 const OPEN: Partial<Values> = { 'admin.security-enabled': false }
@@ -33,6 +34,19 @@ test('the only broker of a store runs the worker without a lease document', asyn
   )
   assert.deepEqual((await ask('GET', '/api/v1/storage/worker')).body.lastRound, round)
   assert.match(broker.log(), / svc\.audit .*run storage worker/)
+})
+
+test('each of many callers gets the report of a finished round, while other rounds follow', async t => {
+  const { url } = await startBroker(t, { ...OPEN, 'storage.worker.tick-interval': 10 }, { hasHttp: true })
+  const { ask } = adminClient(url)
+  const answers = Array.from({ length: 30 }, async (_, at) => {
+    await sleep(systemClock, at * 10)
+    return await ask('POST', '/api/v1/storage/worker/run')
+  })
+  for (const { status, body } of await Promise.all(answers)) {
+    assert.equal(status, 200)
+    assert.notEqual(body.round.tookMs, null, JSON.stringify(body.round))
+  }
 })
 
 test('a request for a round that says more than that is refused, and starts none', async t => {

@@ -28,6 +28,8 @@ export interface Identity {
   readonly deadlineMs: number | null
   /** The operations that the client may do; null while `broker.acl.enabled` is false: then it may do everything. */
   readonly policy: Policy | null
+  /** True for another broker of the cluster. */
+  readonly isBroker?: true | undefined
 }
 
 /** A client that has not authenticated. */
@@ -77,6 +79,11 @@ export class Session implements Saying {
 
   get policy(): Policy | null {
     return this.#identity.policy
+  }
+
+  /** True unless this is another broker, or may be one: brokers have no name on a listener without SASL. */
+  get isClient(): boolean {
+    return usesSasl(this.listener.security) && this.#identity.isBroker !== true
   }
 
   /** Whether the deadline of the identity has passed. */

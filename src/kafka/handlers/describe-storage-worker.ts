@@ -1,16 +1,20 @@
 // DescribeStorageWorker 0: an API that Kafka does not have. Another broker asks this one, which holds the lease of the
-// storage worker, for its newest round, and may start one. ApiVersions does not name it.
+// storage worker, for one of its rounds, and may start one. Without ACLs too, no client may start one. ApiVersions does
+// not name it.
 
-import { isRefusal, NONE } from '../../protocol/errors.ts'
+import { CLUSTER_AUTHORIZATION_FAILED, isRefusal, NONE } from '../../protocol/errors.ts'
 import { describeStorageWorker } from '../../protocol/messages/describe-storage-worker.ts'
 import { handler } from '../handler.ts'
 import { onCluster } from '../needs.ts'
 
 export const describeStorageWorkerHandler = handler(describeStorageWorker, rooms => ({
   needs: () => [onCluster('CLUSTER_ACTION')],
-  answer({ body }) {
-    const { storageWorker } = rooms
-    const found = body.start ? storageWorker.start() : storageWorker.round()
+  answer({ body: { start, number }, connection }) {
+    const { storageWorker, catalogue } = rooms
+    // A store that only this broker can use has no other broker that could ask.
+    const isRefused = start && (connection.isClient || !catalogue.isShared)
+    const started = isRefused ? CLUSTER_AUTHORIZATION_FAILED : start ? storageWorker.start() : null
+    const found = started ?? storageWorker.round(number)
     if (isRefusal(found)) return { throttleTimeMs: 0, errorCode: found.code, errorMessage: found.message }
     const round = found === null ? null : { ...found, tookMs: found.tookMs ?? -1 }
     return { throttleTimeMs: 0, errorCode: NONE, round }

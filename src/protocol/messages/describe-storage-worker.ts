@@ -1,5 +1,5 @@
 // DescribeStorageWorker: our own API, with which a broker asks the one that holds the lease of the storage worker for
-// its newest round, and may start one. ApiVersions does not name it. Times are by the wall clock of the holder, for
+// one of its rounds, and may start one. ApiVersions does not name it. Times are by the wall clock of the holder, for
 // people.
 
 import { api, array, bool, float64, int16, int32, int64, nullable, string, struct } from '../schema.ts'
@@ -12,6 +12,8 @@ export const describeStorageWorker = api({
   request: {
     /** Whether the holder starts a round, if none is in progress. */
     start: bool(),
+    /** The round; -1, or one that the holder does not remember: the newest. */
+    number: int64('0+', -1),
   },
   response: {
     throttleTimeMs: int32(),
