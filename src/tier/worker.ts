@@ -72,8 +72,12 @@ const REWRITE = FEATURES[0]!
 
 const VERSION = 0
 
-/** The worker asks a broker again after this time whether its round is over; each time after twice as long. */
-const FIRST_WAIT_MS = 10
+/**
+ * The worker asks a broker again whether its round is over after this share of the time that the round has taken, so
+ * that the time which it reports is true.
+ */
+const WAIT_SHARE = 1 / 16
+const SHORTEST_WAIT_MS = 10
 const LONGEST_WAIT_MS = 1_000
 
 /** The worker waits for a broker for one tick-interval, but at least for this time. */
@@ -188,8 +192,8 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
     const { brokerId: holderId, incarnation } = cluster
     const request = { holderId, incarnation, fence: round.fence, round: round.number, ...share }
     const patienceMs = Math.max(intervalMs, LEAST_PATIENCE_MS)
-    const untilMs = clock.monotonic() + patienceMs
-    for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS)) {
+    const beganAtMs = clock.monotonic()
+    for (;;) {
       if (isEnded) return rowOf(id, 'abandoned', 'The holder of the lease closes.')
       if (!lease.isHeld || lease.fence !== round.fence) {
         refuse()
@@ -199,9 +203,10 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       if (answer instanceof Failed) return fail(id, answer)
       if (answer !== null) return { ...rowOf(id, 'done'), ...answer }
       round.rows.set(id, rowOf(id, 'running'))
-      if (clock.monotonic() >= untilMs)
+      const tookMs = clock.monotonic() - beganAtMs
+      if (tookMs >= patienceMs)
         return rowOf(id, 'running', `The broker has not ended its part within ${patienceMs} ms and goes on.`)
-      await sleep(clock, waitMs)
+      await sleep(clock, Math.min(Math.max(SHORTEST_WAIT_MS, tookMs * WAIT_SHARE), LONGEST_WAIT_MS))
     }
   }
 
