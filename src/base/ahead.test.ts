@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ahead } from './ahead.ts'
+import { ahead, twoAtOnce } from './ahead.ts'
 
 /** Yields the numbers below `count` and notes what happens. */
 async function* numbers(count: number, notes: string[], failAt = -1): AsyncGenerator<number, void> {
@@ -45,4 +45,44 @@ test('when the reader ends early, the source has ended too, and an error of its 
     notes.push('over')
     assert.deepEqual(notes, ['make 0', 'make 1', 'end', 'over'])
   }
+})
+
+/** Yields work on the numbers below `count`: it ends two turns after it has begun. */
+async function* work(count: number, notes: string[], failAt = -1): AsyncGenerator<() => Promise<number>, void> {
+  for (let i = 0; i < count; i++) {
+    yield async () => {
+      notes.push(`begin ${i}`)
+      await turn()
+      await turn()
+      notes.push(`end ${i}`)
+      if (i === failAt) throw new Error(`${i} failed`)
+      return i
+    }
+  }
+}
+
+test('work begins before that on the item before it has ended, and its results come in order', async () => {
+  const notes: string[] = []
+  const results: number[] = []
+  for await (const result of twoAtOnce(work(4, notes))) results.push(result)
+  assert.deepEqual(results, [0, 1, 2, 3])
+  assert.deepEqual(notes.slice(0, 3), ['begin 0', 'begin 1', 'end 0'])
+  assert.ok(notes.indexOf('begin 3') > notes.indexOf('end 1'), 'at most two are in work')
+})
+
+test('the reader gets an error of the work in its turn, and no more work begins', async () => {
+  const notes: string[] = []
+  const results: number[] = []
+  const reading = async () => {
+    for await (const result of twoAtOnce(work(9, notes, 1))) results.push(result)
+  }
+  await assert.rejects(reading(), /^Error: 1 failed$/)
+  assert.deepEqual(results, [0])
+  assert.ok(notes.includes('end 2') && !notes.includes('begin 3'), notes.join())
+})
+
+test('a reader that ends early waits for the work that has begun', async () => {
+  const notes: string[] = []
+  for await (const _ of twoAtOnce(work(9, notes, 1))) break
+  assert.deepEqual(notes, ['begin 0', 'begin 1', 'end 0', 'end 1'])
 })

@@ -1,4 +1,5 @@
-// Lets the source of items work while its reader uses the item before.
+// Lets the source of items work while its reader uses the item before, and a worker begin an item before it has
+// answered the last one.
 
 /**
  * Yields the items, and asks for each one as soon as the reader has got the one before it. If the reader ends early,
@@ -18,5 +19,29 @@ export async function* ahead<T>(items: AsyncGenerator<T, void>): AsyncGenerator<
   } finally {
     await next.catch(() => {})
     await items.return()
+  }
+}
+
+/**
+ * Does the work that the source yields, and yields its results in order. The work on an item begins before that on the
+ * item before it has ended, so that a thread with a queue never waits. If the reader ends early, resolves when all work
+ * that has begun has ended; an error in it is dropped.
+ */
+export async function* twoAtOnce<T>(work: AsyncGenerator<() => Promise<T>, void>): AsyncGenerator<T, void> {
+  let before: Promise<T> | null = null
+  try {
+    for await (const begin of work) {
+      const next = begin()
+      // The reader gets an error in its turn.
+      next.catch(() => {})
+      const done = before
+      before = next
+      if (done !== null) yield await done
+    }
+    const last = before
+    before = null
+    if (last !== null) yield await last
+  } finally {
+    await before?.catch(() => {})
   }
 }

@@ -76,7 +76,7 @@ const VERSION = 0
  * The worker asks a broker again whether its round is over after this share of the time that the round has taken, so
  * that the time which it reports is true.
  */
-const WAIT_SHARE = 1 / 16
+const WAIT_SHARE = 1 / 32
 const SHORTEST_WAIT_MS = 10
 const LONGEST_WAIT_MS = 1_000
 

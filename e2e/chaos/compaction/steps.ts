@@ -38,7 +38,7 @@ const REWRITE = 'await this.#partition.rewrite(piece)'
 /** The steps on every store, in their order. */
 export const PASS_STEPS: readonly Place[] = [
   before(PASS, 'await this.#rooms.work.begin(this.#rooms.mapBytes, this.#mapFrom)', 'a pass begins'),
-  before(PASS, "if (mapped.kind === 'unreadable') return this.#stopped(mapped)", 'a part is mapped'),
+  before(PASS, "if (mapped.kind !== 'mapped') return this.#stopped(mapped)", 'a part is mapped'),
   before(PASS, 'const end = Math.max(mapTo, leastEnd)', 'the map is made'),
   {
     step: 'a piece is with the thread',

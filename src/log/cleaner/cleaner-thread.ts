@@ -1,6 +1,6 @@
 // The thread of the cleaner, which has the lowest priority: producers and readers come first. It starts with the first
 // pass and ends when no pass has needed it for a while, so that a broker without compacted topics has no such thread.
-// It does one call at a time. Batches are copied into memory that is handed over, because the store may share theirs.
+// It does the calls in their order; one that waits for it costs the thread no pause. Batches are copied into memory that is handed over, because the store may share theirs.
 
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../../base/clock.ts'
@@ -14,6 +14,8 @@ const IDLE_MS = 10_000
 export class CleanerThread implements Work {
   readonly #clock: Clock
   #worker: Worker | null = null
+  /** The calls that the thread has not answered, in order. */
+  #waiting: PromiseWithResolvers<unknown>[] = []
   #timer: Timer | null = null
 
   constructor(clock: Clock) {
@@ -59,22 +61,30 @@ export class CleanerThread implements Work {
    * Resolves with the answer of the thread. Rejects if the thread fails or ends before; the next call starts another.
    */
   #ask<T>(call: Call, memory: readonly ArrayBuffer[]): Promise<T> {
-    this.#worker ??= startThread()
-    const worker = this.#worker
-    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    this.#worker ??= this.#start()
+    const asked = Promise.withResolvers<T>()
+    this.#waiting.push(asked as never)
+    this.#worker.ref()
+    this.#worker.postMessage(call, memory)
+    return asked.promise
+  }
+
+  #start(): Worker {
+    const worker = startThread()
+    const waiting: PromiseWithResolvers<unknown>[] = []
+    this.#waiting = waiting
+    worker.on('message', answer => {
+      waiting.shift()!.resolve(answer)
+      // An idle thread does not keep the process alive.
+      if (waiting.length === 0) worker.unref()
+    })
     const fail = (error: unknown) => {
       if (this.#worker === worker) this.#worker = null
-      reject(error)
+      for (const { reject } of waiting.splice(0)) reject(error)
     }
-    const end = (status: number) => fail(new Error(`the thread of the cleaner ended with status ${status}`))
-    worker.once('message', resolve).once('error', fail).once('exit', end)
-    worker.ref()
-    worker.postMessage(call, memory)
-    return promise.finally(() => {
-      worker.off('message', resolve).off('error', fail).off('exit', end)
-      // An idle thread does not keep the process alive.
-      worker.unref()
-    })
+    worker.on('error', fail)
+    worker.on('exit', status => fail(new Error(`the thread of the cleaner ended with status ${status}`)))
+    return worker
   }
 }
 

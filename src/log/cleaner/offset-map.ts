@@ -29,6 +29,8 @@ const UNITS_OF_16_BITS = 'utf16le' as BinaryToTextEncoding
 
 export class OffsetMap {
   readonly #slots: number
+  /** 32 bits of a hash by this are a slot. */
+  readonly #scale: number
   readonly #most: number
   readonly #offsets: Float64Array
   readonly #words: Uint32Array<ArrayBuffer>
@@ -52,6 +54,7 @@ export class OffsetMap {
    */
   constructor(bytes: number, from: number) {
     this.#slots = Math.max(2, Math.floor(bytes / SLOT_BYTES))
+    this.#scale = this.#slots / 2 ** 32
     this.#most = Math.max(1, Math.floor(this.#slots * LOAD_FACTOR))
     // Pages that are never written take no memory.
     const buffer = new ArrayBuffer((this.#slots + 1) * SLOT_BYTES)
@@ -138,9 +141,9 @@ export class OffsetMap {
     return this.#offsets[slot * 3] !== 0
   }
 
-  /** At most 2^31 bytes have fewer than 2^27 slots, so 32 bits of the hash choose the slot. */
+  /** At most 2^31 bytes have fewer than 2^27 slots, so 32 bits of the hash choose the slot. A division is slower. */
   #firstSlot(waiting: number): number {
-    return this.#digests[4 * waiting]! % this.#slots
+    return Math.floor(this.#digests[4 * waiting]! * this.#scale)
   }
 
   #matches(slot: number, waiting: number): boolean {

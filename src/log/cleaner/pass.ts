@@ -11,14 +11,14 @@
 // dirty ratio limits this cost: with the ratio of 0.5 a pass copies at most as many clean bytes as there are dirty
 // ones. This file decides nothing about single batches, and not when a partition is cleaned.
 
-import { ahead } from '../../base/ahead.ts'
+import { ahead, twoAtOnce } from '../../base/ahead.ts'
 import { BATCH_HEADER_BYTES, viewBatch } from '../../protocol/records.ts'
 import type { Batch, Store } from '../../store/store.ts'
 import { type Compression, NotDecoded } from '../compression.ts'
 import type { Partition, Uncleanable } from '../partition.ts'
 import { encodingOf, sealBatch } from '../stored-batch.ts'
 import type { Cleaned } from './clean-batch.ts'
-import type { Unreadable, Work } from './cleaner-work.ts'
+import type { Mapped, Unreadable, Work } from './cleaner-work.ts'
 import { isInterrupted } from './place.ts'
 
 export interface PassRooms {
@@ -164,15 +164,24 @@ class Pass {
 
   /** Maps the dirty part. Resolves with the offset up to which the keys fit, or with the reason why the pass ends. */
   async #map(): Promise<number | 'ended' | 'uncleanable'> {
-    for await (const read of ahead(this.#reads(this.#mapFrom, this.#mapEnd))) {
-      if (read.kind !== 'read') return this.#stopped(read)
-      const plain = read.opened.map(batch => batch.plain)
-      const mapped = await this.#rooms.work.map(plain, this.#mapFrom, this.#mapEnd)
-      read.release()
-      if (mapped.kind === 'unreadable') return this.#stopped(mapped)
+    for await (const mapped of twoAtOnce(this.#mapped())) {
+      if (mapped.kind !== 'mapped') return this.#stopped(mapped)
       if (mapped.fullAt !== null) return mapped.fullAt
     }
     return this.#mapEnd
+  }
+
+  /** Yields the work on the dirty part, some batches at a time. The last item may be a Stop. */
+  async *#mapped(): AsyncGenerator<() => Promise<Mapped | Stop>, void> {
+    for await (const read of ahead(this.#reads(this.#mapFrom, this.#mapEnd))) {
+      yield async () => {
+        if (read.kind !== 'read') return read
+        const plain = read.opened.map(batch => batch.plain)
+        const mapped = await this.#rooms.work.map(plain, this.#mapFrom, this.#mapEnd)
+        read.release()
+        return mapped
+      }
+    }
   }
 
   /**
@@ -182,7 +191,7 @@ class Pass {
   async #rewrite(from: number, mapTo: number, end: number): Promise<number | 'ended' | 'uncleanable'> {
     const { state } = this.#partition
     let at = from
-    for await (const cleaned of ahead(this.#cleaned(from, mapTo, end))) {
+    for await (const cleaned of ahead(twoAtOnce(this.#cleaned(from, mapTo, end)))) {
       if (cleaned.kind !== 'cleaned') return this.#stopped(cleaned)
       const { logStart } = cleaned
       const { opened: read, release } = cleaned.read
@@ -224,18 +233,21 @@ class Pass {
     return sum
   }
 
-  /** Yields the batches from an offset on, cleaned, as they were read together. The last item may be a Stop. */
-  async *#cleaned(from: number, mapTo: number, end: number): AsyncGenerator<CleanedRead | Stop, void> {
+  /**
+   * Yields the work that cleans the batches from an offset on, as they were read together. The last item may be a Stop.
+   */
+  async *#cleaned(from: number, mapTo: number, end: number): AsyncGenerator<() => Promise<CleanedRead | Stop>, void> {
     for await (const read of ahead(this.#reads(from, end))) {
-      if (read.kind !== 'read') return yield read
-      const { start: logStart, highWatermark, emptyFrom, topic } = this.#partition.state
-      const { deleteRetentionMs } = topic.resolved
-      const newestFrom = Math.min(emptyFrom, highWatermark)
-      const terms = { mapTo, nowMs: this.#nowMs, deleteRetentionMs, newestFrom }
-      const plain = read.opened.map(batch => batch.plain)
-      const cleaned = await this.#rooms.work.clean(plain, terms)
-      if (cleaned.kind === 'unreadable') return yield cleaned
-      yield { ...cleaned, read, logStart }
+      yield async () => {
+        if (read.kind !== 'read') return read
+        const { start: logStart, highWatermark, emptyFrom, topic } = this.#partition.state
+        const { deleteRetentionMs } = topic.resolved
+        const newestFrom = Math.min(emptyFrom, highWatermark)
+        const terms = { mapTo, nowMs: this.#nowMs, deleteRetentionMs, newestFrom }
+        const plain = read.opened.map(batch => batch.plain)
+        const cleaned = await this.#rooms.work.clean(plain, terms)
+        return cleaned.kind === 'unreadable' ? cleaned : { ...cleaned, read, logStart }
+      }
     }
   }
 
