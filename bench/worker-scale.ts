@@ -82,7 +82,7 @@ async function measureBroker(
 
 /** Counts the commands of a cluster without clients, at the default settings of the worker. */
 async function measureCommands(harness: Harness, redis: RedisServer): Promise<Finding[]> {
-  const brokers = await startBrokers(harness, redis, BROKERS)
+  const brokers = await startBrokers(harness, redis, BROKERS, { 'svc.admin.security-enabled': 'false' })
   const [first] = brokers as [BrokerProcess, ...BrokerProcess[]]
   await createWide(first.port, 'idle', IDLE_TOPICS, {}, brokers)
   // The first rounds have the marks of the appends to write.
