@@ -461,7 +461,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     // The gauges of the cleaner change with this, also while a pass goes on and while no partition may be cleaned.
     const dueNow = () => cleaner.candidates(share.partitions, nowMs).map(({ partition }) => partition)
     const due = dueNow()
-    if (!isCleaningOver()) cleaning ??= clean(rounds, { due, nowMs, isOver: isCleaningOver })
+    // A tombstone may have come since the round began, and the time for which it stays must not begin before.
+    if (!isCleaningOver()) cleaning ??= clean(rounds, { due, nowMs: trustedNow(), isOver: isCleaningOver })
     // A pass may take hours. The next rounds roll and drop meanwhile, and one of them reports it. The answer of this
     // round must be there before the next one is due.
     if (cleaning !== null) await within(clock, intervalMs / 2, cleaning, () => undefined)

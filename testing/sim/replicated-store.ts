@@ -110,7 +110,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
   /** The highest offset that this broker has seen as covered, and may have reported to others. */
   const told = new Map<StreamId, number>()
   const openedUnder = new Map<StreamId, string>()
-  /** The passes of rewrites, as this broker knows them. */
+  /** The passes of rewrites, as this broker knows them; a trim that passes one moves it, as in Redis. */
   const passes = new Map<StreamId, Pass>()
   const running = new Set<Promise<unknown>>()
   let renewal = Promise.withResolvers<readonly StreamId[] | null>()
@@ -328,7 +328,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       const { outcome, incarnation } = done.value
       if (outcome.kind !== 'opened') return outcome
       openedUnder.set(id, incarnation)
-      passes.set(id, outcome.pass)
+      passes.set(id, passFrom(outcome.start, outcome.pass))
       const lastAttempt = safeguards.attempt ? outcome.lastAttempt : null
       // The open is the last write, so a replica that has it has all earlier writes too.
       const highWatermark = done.isCovered ? outcome.end : outcome.highWatermark
@@ -384,7 +384,10 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
         },
         false,
       )
-      return done.value
+      const { value } = done
+      const pass = passes.get(id)
+      if (value.kind === 'trimmed' && pass !== undefined) passes.set(id, passFrom(value.start, pass))
+      return value
     },
 
     async rewrite(rewrite) {
@@ -397,8 +400,9 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
         'rewrite',
         at => {
           if (isElsewhere(id, at)) return fenced(id)
-          const now = server.contents.streams.get(id)?.pass
-          if (openedUnder.get(id) !== server.incarnation && !isDeepStrictEqual(now, pass)) return { kind: 'changed' }
+          const now = server.contents.streams.get(id)
+          const isSame = now === undefined || isDeepStrictEqual(passFrom(now.start, now.pass), pass)
+          if (openedUnder.get(id) !== server.incarnation && !isSame) return { kind: 'changed' }
           return server.write(all => {
             const stream = all.streams.get(id)
             if (stream !== undefined) stream.highWatermark = Math.max(stream.highWatermark, known)
@@ -459,4 +463,9 @@ function appendById(all: contents.Contents, asked: Append): ReturnType<typeof co
   const isOfThisEpoch = newest !== undefined && viewBatch(newest.bytes).leaderEpoch === asked.epoch
   if (isOfThisEpoch && asked.batches[0]!.baseOffset <= newest.baseOffset) return { kind: 'misplaced', end: stream.end }
   return { kind: 'appended', end: contents.put(stream, asked) }
+}
+
+/** Returns the pass in a log that begins here. */
+function passFrom(start: number, { to, until }: Pass): Pass {
+  return { to: Math.max(start, to), until: Math.max(start, until) }
 }
