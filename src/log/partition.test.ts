@@ -187,6 +187,28 @@ test('nothing above the high watermark is shown', async t => {
   assert.deepEqual(found(await partition.read(10, 1e6, true)), [])
 })
 
+test('a chunk that replicas do not have yet is not taken for empty', async t => {
+  const world = await openLogWorld(t)
+  const partition = await world.createPartition()
+  await partition.append(batchOf([{ value: 'one', timestamp: 70 }]), 0)
+  await partition.append(batchOf([{ value: 'two', timestamp: 80 }]), 0)
+  partition.reopen()
+  await world.clock.advance(5_000)
+  const { state } = partition
+  const [unknown] = state.timeIndex.chunks
+  assert.deepEqual([unknown!.isKnown, unknown!.next], [false, 2])
+  for (const highWatermark of [0, 1]) {
+    state.highWatermark = highWatermark
+    assert.equal(await partition.learnChunks(), null)
+    assert.equal(state.timeIndex.chunks[0]!.isKnown, false)
+  }
+  assert.deepEqual(await partition.maxTimestampOffset(), { offset: 0, timestamp: 70, leaderEpoch: 1 })
+  state.highWatermark = 2
+  assert.equal(await partition.learnChunks(), null)
+  const [{ isKnown, bytes, maxTimestamp }] = state.timeIndex.chunks as [(typeof state.timeIndex.chunks)[number]]
+  assert.deepEqual([isKnown, bytes, maxTimestamp], [true, state.bytes, 80])
+})
+
 for (const [place, options] of [
   ['memory', {}],
   ['the store', COLD],

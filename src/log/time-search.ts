@@ -87,9 +87,10 @@ export class TimeSearch {
       const refusal = await this.learn(patience)
       if (refusal !== null) return refusal
       let best: FoundOffset | null = null
-      const chunks = [...this.#state.timeIndex.chunks].sort((a, b) => b.maxTimestamp - a.maxTimestamp)
+      const most = (chunk: Chunk) => (chunk.isKnown ? chunk.maxTimestamp : Number.MAX_SAFE_INTEGER)
+      const chunks = [...this.#state.timeIndex.chunks].sort((a, b) => most(b) - most(a))
       for (const chunk of chunks) {
-        if (chunk.maxTimestamp < 0 || (best !== null && best.timestamp >= chunk.maxTimestamp)) break
+        if (most(chunk) < 0 || (best !== null && best.timestamp >= most(chunk))) break
         const found = await this.#largestOf(chunk, best, looker)
         if (isRefusal(found)) return found
         best = found
@@ -98,10 +99,13 @@ export class TimeSearch {
     })
   }
 
-  /** Reads the chunks that have no mark. Afterwards the time index knows all chunks. */
+  /**
+   * Reads the chunks that have no mark. Afterwards the time index knows all chunks but those that replicas do not have
+   * yet: their batches cannot be read, and they would be taken for empty.
+   */
   async learn(patience: Patience): Promise<Refusal | null> {
-    const { timeIndex, pendingRows } = this.#state
-    for (const chunk of timeIndex.chunks.filter(candidate => !candidate.isKnown)) {
+    const { timeIndex, pendingRows, highWatermark } = this.#state
+    for (const chunk of timeIndex.chunks.filter(({ isKnown, next }) => !isKnown && next <= highWatermark)) {
       const found = await this.#weigh(chunk, patience)
       if (isRefusal(found)) return found
       const mark = timeIndex.learn(chunk, found)
