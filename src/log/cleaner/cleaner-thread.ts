@@ -1,6 +1,7 @@
 // The thread of the cleaner, which has the lowest priority: producers and readers come first. It starts with the first
 // pass and ends when no pass has needed it for a while, so that a broker without compacted topics has no such thread.
-// It does the calls in their order; one that waits for it costs the thread no pause. Batches are copied into memory that is handed over, because the store may share theirs.
+// It does the calls in their order; while one waits for it, it has no pause. Batches are copied into memory that is
+// handed over, because the store may share theirs.
 
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../../base/clock.ts'
