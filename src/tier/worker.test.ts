@@ -303,6 +303,17 @@ test('a client that does not know the start of the holder starts nothing and doe
   )
 })
 
+test('a holder whose lease is not confirmed is not taken for an earlier start of its broker', async t => {
+  const { clock, start } = open(t, [1])
+  const one = await start(1)
+  const resume = one.store.faults.hold('all')
+  await clock.advance(LEASE_MS)
+  const refused = one.start()
+  assert(isRefusal(refused) && refused.name === 'NOT_CONTROLLER')
+  assert.equal(refused.message, 'This broker does not hold the lease of the storage worker.')
+  resume()
+})
+
 test('a round is remembered while others follow it', async t => {
   const { clock, start } = open(t, [1])
   const one = await start(1)

@@ -247,7 +247,8 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
 
   function whyNotHeld(): string {
     const heldMs = settings.get('storage.worker.lease-duration')
-    return lease.holder()?.id === cluster.brokerId
+    const holder = lease.holder()
+    return holder?.id === cluster.brokerId && holder.incarnation !== cluster.incarnation
       ? `An earlier start of this broker did not give back the lease of the storage worker. A broker takes it over within ${heldMs} ms (svc.storage.worker.lease-duration).`
       : 'This broker does not hold the lease of the storage worker.'
   }
