@@ -10,6 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inspect, isDeepStrictEqual } from 'node:util'
+import { systemClock, within } from '../../src/base/clock.ts'
 import { seededRandom } from '../../src/base/random.ts'
 import { KAFKA_VERSION } from '../../testing/apache-kafka.ts'
 import type { CleanUp } from '../../testing/broker.ts'
@@ -86,16 +87,6 @@ function workerProperties(address: string, port: number): string {
     .join('')
 }
 
-/** Resolves with whether the promise resolves in time. */
-async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const late = new AbortController()
-  try {
-    return await Promise.race([promise.then(() => true), pause(ms, false, { signal: late.signal })])
-  } finally {
-    late.abort()
-  }
-}
-
 interface Status {
   readonly connector: { readonly state: string }
   readonly tasks: readonly { readonly state: string }[]
@@ -139,7 +130,8 @@ class Worker {
     assert(child.exitCode === null && child.signalCode === null, `the worker ended by itself\n${complaints()}`)
     const closed = once(child, 'close')
     child.kill(signal)
-    if (await within(closed, LONGEST_MS)) return
+    const isEnded = closed.then(() => true)
+    if (await within(systemClock, LONGEST_MS, isEnded, () => false)) return
     let threads = ''
     child.stdout!.on('data', chunk => (threads += chunk))
     child.kill('SIGQUIT')

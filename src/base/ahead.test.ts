@@ -47,24 +47,22 @@ test('when the reader ends early, the source has ended too, and an error of its 
   }
 })
 
-/** Yields work on the numbers below `count`: it ends two turns after it has begun. */
-async function* work(count: number, notes: string[], failAt = -1): AsyncGenerator<() => Promise<number>, void> {
-  for (let i = 0; i < count; i++) {
-    yield async () => {
-      notes.push(`begin ${i}`)
-      await turn()
-      await turn()
-      notes.push(`end ${i}`)
-      if (i === failAt) throw new Error(`${i} failed`)
-      return i
-    }
+/** Returns work that ends two turns after it has begun. */
+function work(notes: string[], failAt = -1): (item: number) => Promise<number> {
+  return async i => {
+    notes.push(`begin ${i}`)
+    await turn()
+    await turn()
+    notes.push(`end ${i}`)
+    if (i === failAt) throw new Error(`${i} failed`)
+    return i
   }
 }
 
 test('work begins before that on the item before it has ended, and its results come in order', async () => {
   const notes: string[] = []
   const results: number[] = []
-  for await (const result of twoAtOnce(work(4, notes))) results.push(result)
+  for await (const result of twoAtOnce(numbers(4, []), work(notes))) results.push(result)
   assert.deepEqual(results, [0, 1, 2, 3])
   assert.deepEqual(notes.slice(0, 3), ['begin 0', 'begin 1', 'end 0'])
   assert.ok(notes.indexOf('begin 3') > notes.indexOf('end 1'), 'at most two are in work')
@@ -74,7 +72,7 @@ test('the reader gets an error of the work in its turn, and no more work begins'
   const notes: string[] = []
   const results: number[] = []
   const reading = async () => {
-    for await (const result of twoAtOnce(work(9, notes, 1))) results.push(result)
+    for await (const result of twoAtOnce(numbers(9, []), work(notes, 1))) results.push(result)
   }
   await assert.rejects(reading(), /^Error: 1 failed$/)
   assert.deepEqual(results, [0])
@@ -83,6 +81,6 @@ test('the reader gets an error of the work in its turn, and no more work begins'
 
 test('a reader that ends early waits for the work that has begun', async () => {
   const notes: string[] = []
-  for await (const _ of twoAtOnce(work(9, notes, 1))) break
+  for await (const _ of twoAtOnce(numbers(9, []), work(notes, 1))) break
   assert.deepEqual(notes, ['begin 0', 'begin 1', 'end 0', 'end 1'])
 })

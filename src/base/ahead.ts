@@ -23,15 +23,18 @@ export async function* ahead<T>(items: AsyncGenerator<T, void>): AsyncGenerator<
 }
 
 /**
- * Does the work that the source yields, and yields its results in order. The work on an item begins before that on the
- * item before it has ended, so that a thread with a queue never waits. If the reader ends early, resolves when all work
- * that has begun has ended; an error in it is dropped.
+ * Does work on each item and yields the results in order. The work on an item begins before that on the item before it
+ * has ended, so that a thread with a queue never waits. If the reader ends early, resolves when all work that has begun
+ * has ended; an error in it is dropped.
  */
-export async function* twoAtOnce<T>(work: AsyncGenerator<() => Promise<T>, void>): AsyncGenerator<T, void> {
-  let before: Promise<T> | null = null
+export async function* twoAtOnce<T, R>(
+  items: AsyncGenerator<T, void>,
+  work: (item: T) => Promise<R>,
+): AsyncGenerator<R, void> {
+  let before: Promise<R> | null = null
   try {
-    for await (const begin of work) {
-      const next = begin()
+    for await (const item of items) {
+      const next = work(item)
       // The reader gets an error in its turn.
       next.catch(() => {})
       const done = before

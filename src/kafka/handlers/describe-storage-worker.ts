@@ -12,9 +12,9 @@ export const describeStorageWorkerHandler = handler(describeStorageWorker, rooms
   answer({ body: { start, number }, connection }) {
     const { storageWorker, catalogue } = rooms
     // A store that only this broker can use has no other broker that could ask.
-    const isRefused = start && (connection.isClient || !catalogue.isShared)
-    const started = isRefused ? CLUSTER_AUTHORIZATION_FAILED : start ? storageWorker.start() : null
-    const found = started ?? storageWorker.round(number)
+    const mayStart = !connection.isClient && catalogue.isShared
+    const refusal = start && !mayStart ? CLUSTER_AUTHORIZATION_FAILED : null
+    const found = refusal ?? (start ? storageWorker.start() : storageWorker.round(number))
     if (isRefusal(found)) return { throttleTimeMs: 0, errorCode: found.code, errorMessage: found.message }
     const round = found === null ? null : { ...found, tookMs: found.tookMs ?? -1 }
     return { throttleTimeMs: 0, errorCode: NONE, round }

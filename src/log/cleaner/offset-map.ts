@@ -27,6 +27,11 @@ const ALGORITHM = 'sha256'
  */
 const UNITS_OF_16_BITS = 'utf16le' as BinaryToTextEncoding
 
+/** Returns the hash of a key, of which the map keeps the first eight units of 16 bits. */
+export function digestOf(key: Uint8Array): string {
+  return hash(ALGORITHM, key, UNITS_OF_16_BITS)
+}
+
 export class OffsetMap {
   readonly #slots: number
   /** 32 bits of a hash by this are a slot. */
@@ -160,7 +165,7 @@ export class OffsetMap {
   }
 
   #hash(key: Uint8Array, waiting: number): void {
-    const text = hash(ALGORITHM, key, UNITS_OF_16_BITS)
+    const text = digestOf(key)
     for (let i = 0; i < 4; i++)
       this.#digests[4 * waiting + i] = text.charCodeAt(2 * i) | (text.charCodeAt(2 * i + 1) << 16)
   }

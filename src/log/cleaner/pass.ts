@@ -164,24 +164,20 @@ class Pass {
 
   /** Maps the dirty part. Resolves with the offset up to which the keys fit, or with the reason why the pass ends. */
   async #map(): Promise<number | 'ended' | 'uncleanable'> {
-    for await (const mapped of twoAtOnce(this.#mapped())) {
+    const reads = ahead(this.#reads(this.#mapFrom, this.#mapEnd))
+    for await (const mapped of twoAtOnce(reads, read => this.#mapped(read))) {
       if (mapped.kind !== 'mapped') return this.#stopped(mapped)
       if (mapped.fullAt !== null) return mapped.fullAt
     }
     return this.#mapEnd
   }
 
-  /** Yields the work on the dirty part, some batches at a time. The last item may be a Stop. */
-  async *#mapped(): AsyncGenerator<() => Promise<Mapped | Stop>, void> {
-    for await (const read of ahead(this.#reads(this.#mapFrom, this.#mapEnd))) {
-      yield async () => {
-        if (read.kind !== 'read') return read
-        const plain = read.opened.map(batch => batch.plain)
-        const mapped = await this.#rooms.work.map(plain, this.#mapFrom, this.#mapEnd)
-        read.release()
-        return mapped
-      }
-    }
+  async #mapped(read: Reading | Stop): Promise<Mapped | Stop> {
+    if (read.kind !== 'read') return read
+    const plain = read.opened.map(batch => batch.plain)
+    const mapped = await this.#rooms.work.map(plain, this.#mapFrom, this.#mapEnd)
+    read.release()
+    return mapped
   }
 
   /**
@@ -191,7 +187,8 @@ class Pass {
   async #rewrite(from: number, mapTo: number, end: number): Promise<number | 'ended' | 'uncleanable'> {
     const { state } = this.#partition
     let at = from
-    for await (const cleaned of ahead(twoAtOnce(this.#cleaned(from, mapTo, end)))) {
+    const reads = ahead(this.#reads(from, end))
+    for await (const cleaned of ahead(twoAtOnce(reads, read => this.#cleaned(read, mapTo)))) {
       if (cleaned.kind !== 'cleaned') return this.#stopped(cleaned)
       const { logStart } = cleaned
       const { opened: read, release } = cleaned.read
@@ -233,22 +230,16 @@ class Pass {
     return sum
   }
 
-  /**
-   * Yields the work that cleans the batches from an offset on, as they were read together. The last item may be a Stop.
-   */
-  async *#cleaned(from: number, mapTo: number, end: number): AsyncGenerator<() => Promise<CleanedRead | Stop>, void> {
-    for await (const read of ahead(this.#reads(from, end))) {
-      yield async () => {
-        if (read.kind !== 'read') return read
-        const { start: logStart, highWatermark, emptyFrom, topic } = this.#partition.state
-        const { deleteRetentionMs } = topic.resolved
-        const newestFrom = Math.min(emptyFrom, highWatermark)
-        const terms = { mapTo, nowMs: this.#nowMs, deleteRetentionMs, newestFrom }
-        const plain = read.opened.map(batch => batch.plain)
-        const cleaned = await this.#rooms.work.clean(plain, terms)
-        return cleaned.kind === 'unreadable' ? cleaned : { ...cleaned, read, logStart }
-      }
-    }
+  /** Cleans batches that were read together. */
+  async #cleaned(read: Reading | Stop, mapTo: number): Promise<CleanedRead | Stop> {
+    if (read.kind !== 'read') return read
+    const { start: logStart, highWatermark, emptyFrom, topic } = this.#partition.state
+    const { deleteRetentionMs } = topic.resolved
+    const newestFrom = Math.min(emptyFrom, highWatermark)
+    const terms = { mapTo, nowMs: this.#nowMs, deleteRetentionMs, newestFrom }
+    const plain = read.opened.map(batch => batch.plain)
+    const cleaned = await this.#rooms.work.clean(plain, terms)
+    return cleaned.kind === 'unreadable' ? cleaned : { ...cleaned, read, logStart }
   }
 
   /** Divides cleaned batches into pieces that are not too large. Cleaning may make a batch a little larger. */
