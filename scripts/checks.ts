@@ -32,15 +32,18 @@ const CHECKS: readonly (readonly [name: string, command: readonly string[]])[] =
   ['reference pages', [...node, 'scripts/docs.ts', '--check']],
 ]
 
-/** Runs all checks. Prints a line for each check, and the output of each check that fails. */
-export async function runChecks(): Promise<{ readonly passed: number; readonly failed: number }> {
+/**
+ * Runs all checks. Prints a line for each check, and the output of each check that fails. Returns the names of the
+ * checks that failed.
+ */
+export async function runChecks(): Promise<{ readonly passed: number; readonly failures: readonly string[] }> {
   const results = await Promise.all(CHECKS.map(async ([name, command]) => ({ name, ...(await execute(command)) })))
   for (const { name, status, output } of results) {
     console.log(`${status === 0 ? '✔' : '✖'} ${name}`)
     if (status !== 0) console.log(output)
   }
-  const passed = results.filter(({ status }) => status === 0).length
-  return { passed, failed: results.length - passed }
+  const failures = results.filter(({ status }) => status !== 0).map(({ name }) => name)
+  return { passed: results.length - failures.length, failures }
 }
 
 function execute(command: readonly string[]): Promise<{ status: number | null; output: string }> {

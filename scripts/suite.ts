@@ -1,6 +1,6 @@
-// `npm test` and `npm run check`: runs the tests that the arguments name. At the end it prints the counts, the
-// slowest files, and a line for each thing that this machine lacks, with the way to enable it. test-files.ts decides
-// which file runs when. With KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
+// `npm test` and `npm run check`: runs the tests that the arguments name. At the end it prints the slowest files, a
+// line for each thing that this machine lacks, with the way to enable it, then the failures and the counts.
+// test-files.ts decides which file runs when. With KETCH_NO_SKIP=1 (CI) a skipped test is a failure.
 
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -132,9 +132,9 @@ console.log(`seed ${seed}; to repeat this run: npm test -- --seed ${seed}${all ?
 await timed('checks and unit tests', async () => {
   const unit = runUnit(files.filter(({ stage }) => stage === 'unit').map(({ file }) => file))
   if (words.length === 0) {
-    const { passed, failed } = await runChecks()
+    const { passed, failures } = await runChecks()
     tally.passed += passed
-    tally.failed += failed
+    tally.failures.push(...failures.map(name => `the check of ${name}`))
   }
   await unit
 })
@@ -154,7 +154,12 @@ if (skips > 0) {
   console.log('SKIPPED, each with what enables it:')
   for (const [why, tests] of tally.skipped) console.log(`  ${why} (${tests} ${tests === 1 ? 'test' : 'tests'})`)
 }
+const failed = tally.failures.length
+if (failed > 0) {
+  console.log('FAILED:')
+  for (const failure of tally.failures) console.log(`  ${failure.replaceAll('\n', '\n    ')}`)
+}
 const version = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version
 console.log(`ketch ${version} on Node ${process.versions.node}`)
-console.log(`${tally.passed} passed, ${tally.failed} failed, ${skips} skipped`)
-process.exit(tally.failed > 0 || (skips > 0 && process.env.KETCH_NO_SKIP === '1') ? 1 : 0)
+console.log(`${tally.passed} passed, ${failed} failed, ${skips} skipped`)
+process.exit(failed > 0 || (skips > 0 && process.env.KETCH_NO_SKIP === '1') ? 1 : 0)

@@ -3,7 +3,7 @@
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { Readable } from 'node:stream'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
@@ -21,15 +21,18 @@ const LONGEST_FILE_MS = 1_320_000
  * The number of files that wait at the same time. With more files the tests would slow each other down and time out.
  */
 const WAITING_AT_ONCE = 3
+/** Characters of a failed test's message that the list at the end of a run repeats. */
+const LONGEST_MESSAGE = 500
 
 export interface Tally {
   passed: number
-  failed: number
+  /** A line for each failed test: its file, its name and the beginning of its message. */
+  readonly failures: string[]
   /** For each reason of a skip, with the way to enable the test: the number of skipped tests. */
   readonly skipped: Map<string, number>
 }
 
-export const newTally = (): Tally => ({ passed: 0, failed: 0, skipped: new Map() })
+export const newTally = (): Tally => ({ passed: 0, failures: [], skipped: new Map() })
 
 type TestEvents = ReturnType<typeof run>
 
@@ -40,8 +43,10 @@ export function count(stream: TestEvents, tally: Tally): void {
     if (skip === undefined) tally.passed++
     else tally.skipped.set(String(skip), (tally.skipped.get(String(skip)) ?? 0) + 1)
   })
-  stream.on('test:fail', ({ details }) => {
-    if (details.type !== 'suite') tally.failed++
+  stream.on('test:fail', ({ name, file, details: { type, error } }) => {
+    if (type === 'suite') return
+    const message = (error.cause instanceof Error ? error.cause : error).message
+    tally.failures.push(`${relative(root, file ?? '')}: ${name}: ${message.slice(0, LONGEST_MESSAGE)}`)
   })
 }
 
@@ -59,12 +64,12 @@ export async function runLanes({ computing, waiting }: Lanes, tally: Tally): Pro
       const seconds = (performance.now() - startedAt) / 1000
       timings.set(nameOf(job), { seconds, busySeconds: readBusySeconds(busyFile) })
       tally.passed += own.passed
-      tally.failed += own.failed
+      tally.failures.push(...own.failures)
       for (const [why, tests] of own.skipped) tally.skipped.set(why, (tally.skipped.get(why) ?? 0) + tests)
       const skips = [...own.skipped.values()].reduce((sum, tests) => sum + tests, 0)
-      const outcome = `${own.passed} passed${own.failed > 0 ? `, ${own.failed} FAILED` : ''}${skips > 0 ? `, ${skips} skipped` : ''}`
+      const outcome = `${own.passed} passed${own.failures.length > 0 ? `, ${own.failures.length} FAILED` : ''}${skips > 0 ? `, ${skips} skipped` : ''}`
       console.log(
-        `${own.failed > 0 ? '✖' : '✔'} [${timings.size}/${all}] ${nameOf(job)}: ${outcome}, ${seconds.toFixed(1)} s`,
+        `${own.failures.length > 0 ? '✖' : '✔'} [${timings.size}/${all}] ${nameOf(job)}: ${outcome}, ${seconds.toFixed(1)} s`,
       )
     }
   }
@@ -87,12 +92,13 @@ async function runFile({ file, store }: Job, busyFile: string, tally: Tally): Pr
   const events: unknown[] = []
   const patience = setTimeout(() => {
     const ended = killProcesses(command => command.includes(join(root, file)))
-    console.log(`✖ ${file} did not end within ${LONGEST_FILE_MS / 1000} s; ${ended} processes were killed`)
-    tally.failed++
+    const failure = `${file}: did not end within ${LONGEST_FILE_MS / 1000} s; ${ended} processes were killed`
+    console.log(`✖ ${failure}`)
+    tally.failures.push(failure)
   }, LONGEST_FILE_MS)
   for await (const event of stream) events.push(event)
   clearTimeout(patience)
-  if (tally.failed === 0) return
+  if (tally.failures.length === 0) return
   for await (const text of Readable.from(events).compose(new spec())) process.stdout.write(String(text))
 }
 
