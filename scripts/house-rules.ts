@@ -43,6 +43,8 @@ const FLOORS: Readonly<Record<string, number>> = {
 /** External packages and the only places that may import them; Node's own modules are free. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@node-rs/crc32': ['src/base/'],
+  hyparquet: ['src/tier/columns/'],
+  'hyparquet-writer': ['src/tier/columns/'],
   '@redis/client': ['testing/redis.ts'],
   lmdb: ['src/store/embedded/'],
   'lz4-napi': ['src/protocol/'],
