@@ -2,6 +2,23 @@
 // index of the archive is made from them. The same facts stand in the key-value metadata of the file (kafka.*), so
 // that they can be read again without the table. This file writes and reads no Parquet.
 
+/** A range of offsets in which a producer id's transaction was aborted. */
+export interface AbortedTransaction {
+  readonly producerId: number
+  readonly firstOffset: number
+  readonly lastOffset: number
+}
+
+export interface SegmentStart {
+  /** The segment covers the offsets [base, next). */
+  readonly base: number
+  readonly next: number
+  /** When the broker sealed it, in ms since 1970. */
+  readonly ingestedAt: number
+  /** Transactional batches outside of these ranges count as committed. */
+  readonly aborted?: readonly AbortedTransaction[]
+}
+
 /** A sealed segment of the log whose records are in the file. */
 export interface SegmentFacts {
   /** The segment covers the offsets [base, next). */
