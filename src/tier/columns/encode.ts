@@ -21,7 +21,13 @@ import {
 } from '../../protocol/records.ts'
 import { discard, unpackSync } from '../../protocol/unpacking.ts'
 import { BatchSlices, SliceRecord } from './batch-slices.ts'
-import { DAY_MS, type DataFileFacts, type SegmentFacts } from './data-file.ts'
+import {
+  type AbortedTransaction,
+  DAY_MS,
+  type DataFileFacts,
+  type SegmentFacts,
+  type SegmentStart,
+} from './data-file.ts'
 import { FileWriter } from './file-writer.ts'
 import { GroupColumns, rowsOf } from './group-columns.ts'
 import { bodySize, putRecord } from './record-form.ts'
