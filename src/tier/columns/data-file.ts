@@ -84,3 +84,9 @@ export const MICROS = 1000
 /** The range of the column `timestamp` in ms: the years 1 to 9999, which every engine can show. */
 export const MIN_TIMESTAMP_MS = -62_135_596_800_000
 export const MAX_TIMESTAMP_MS = 253_402_300_799_999
+
+/**
+ * A block of rows ends with the batch that makes it this large, in bytes as clients see them. Pages begin only where
+ * blocks begin, so that a part of a large row group can be read.
+ */
+export const BLOCK_BYTES = 256 * 1024

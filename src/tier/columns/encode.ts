@@ -23,6 +23,7 @@ import { discard, unpackSync } from '../../protocol/unpacking.ts'
 import { BatchSlices, SliceRecord } from './batch-slices.ts'
 import {
   type AbortedTransaction,
+  BLOCK_BYTES,
   DAY_MS,
   type DataFileFacts,
   type SegmentFacts,
@@ -62,8 +63,8 @@ export interface EncodeOptions {
 
 type OpenSegment = { -readonly [K in keyof SegmentFacts]: SegmentFacts[K] }
 
-/** A block ends with the batch that makes it this large, in bytes of records. Readers of large groups read blocks. */
-const BLOCK_BYTES = 256 * 1024
+/** A block also ends here, in bytes of records without compression. */
+const MOST_BLOCK_PLAIN_BYTES = 1024 * 1024
 
 export class FileEncoder {
   readonly #options: EncodeOptions
@@ -79,6 +80,7 @@ export class FileEncoder {
   /** The first offset that the next batch may have. */
   #from = 0
   #blockBytes = 0
+  #blockPlainBytes = 0
   #groupBytes = 0
   #firstOffset = -1
   #lastOffset = -1
@@ -202,11 +204,9 @@ export class FileEncoder {
     columns.endBatch(rows, recordCount, header, keepsRaw ? batch.bytes : null)
     this.#count(batch, segment, keepsRaw)
     this.#groupBytes += payload.length + (keepsRaw ? batch.bytes.length : 0)
-    this.#blockBytes += payload.length + (keepsRaw ? batch.bytes.length : 0)
-    if (this.#blockBytes >= BLOCK_BYTES) {
-      columns.cut()
-      this.#blockBytes = 0
-    }
+    this.#blockBytes += batch.bytes.length
+    this.#blockPlainBytes += payload.length
+    if (this.#blockBytes >= BLOCK_BYTES || this.#blockPlainBytes >= MOST_BLOCK_PLAIN_BYTES) this.#cut()
   }
 
   /** Writes the records of a slice from the values that went into the columns. Valid until the next call. */
@@ -243,11 +243,18 @@ export class FileEncoder {
     if (epoch === undefined || epoch[0] < leaderEpoch) this.#epochs.push([leaderEpoch, first])
   }
 
+  #cut(): void {
+    this.#columns.cut()
+    this.#blockBytes = 0
+    this.#blockPlainBytes = 0
+  }
+
   /** Closes the row group, also to free its memory. A group without rows is left out. */
   closeGroup(): void {
     this.#writer.addGroup(this.#columns.close())
     this.#groupBytes = 0
     this.#blockBytes = 0
+    this.#blockPlainBytes = 0
   }
 
   /** Returns the bytes of the file that were made since the last call. */
