@@ -39,10 +39,14 @@ export class BadBatch extends Error {
   /** The base offset that the batch says it has; the expected one if it cannot be read. */
   readonly offset: number
 
-  /** `why` is the end of a sentence about the batch. */
-  constructor(offset: number, why: string, options?: ErrorOptions) {
-    super(`the batch at offset ${offset} cannot be archived: ${why}`, options)
+  constructor(offset: number, message: string, options?: ErrorOptions) {
+    super(message, options)
     this.offset = offset
+  }
+
+  /** `why` is the end of a sentence about the batch. */
+  static because(offset: number, why: string, options?: ErrorOptions): BadBatch {
+    return new BadBatch(offset, `the batch at offset ${offset} cannot be archived: ${why}`, options)
   }
 }
 
@@ -141,7 +145,7 @@ export class FileEncoder {
       this.#addRecords(batch, payload, segment)
     } catch (error) {
       if (error instanceof InvalidRecords)
-        throw new BadBatch(batch.baseOffset, `its records cannot be read: ${error.message}`, { cause: error })
+        throw BadBatch.because(batch.baseOffset, `its records cannot be read: ${error.message}`, { cause: error })
       throw error
     } finally {
       this.#slices.release()
@@ -155,14 +159,17 @@ export class FileEncoder {
     const offset = bytes.length < BATCH_HEADER_BYTES ? this.#from : batch.baseOffset
     try {
       const codec = codecOf(batch)
-      if (!batch.isIntact) throw new BadBatch(offset, 'it fails its checksum')
+      if (!batch.isIntact) throw BadBatch.because(offset, 'it fails its checksum')
       if (offset < this.#from || batch.lastOffsetDelta < 0 || batch.lastOffset >= next)
-        throw new BadBatch(offset, `it covers ${offset} to ${batch.lastOffset}, expected ${this.#from} to ${next - 1}`)
+        throw BadBatch.because(
+          offset,
+          `it covers ${offset} to ${batch.lastOffset}, expected ${this.#from} to ${next - 1}`,
+        )
       return unpackSync(codec, payloadOf(batch), MAX_UNPACKED_BYTES)
     } catch (error) {
-      if (error instanceof InvalidRecords) throw new BadBatch(offset, error.message, { cause: error })
+      if (error instanceof InvalidRecords) throw BadBatch.because(offset, error.message, { cause: error })
       if (error instanceof NotDecompressed)
-        throw new BadBatch(offset, `it cannot be unpacked: ${error.message}`, { cause: error })
+        throw BadBatch.because(offset, `it cannot be unpacked: ${error.message}`, { cause: error })
       throw error
     }
   }

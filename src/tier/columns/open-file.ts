@@ -32,6 +32,8 @@ export interface DataFile {
   readonly size: number
   readonly metadata: FileMetaData
   readonly groups: readonly RowGroupFacts[]
+  /** The leader epochs of a file of ours, each with its first offset. */
+  readonly epochs: DataFileFacts['epochs']
   /** False: another writer made it. Its rows can be in any order, and those of a batch can be incomplete. */
   readonly isOurs: boolean
   readonly read: ReadRange
@@ -62,11 +64,11 @@ export async function openDataFile(read: ReadRange, size: number): Promise<DataF
   const metadata = parseFooter(footer)
   const isOurs = metadata.created_by === CREATED_BY
   const tail = new Tail(read, indexStart(metadata) ?? start, start, bytes)
-  const file = { size, metadata, isOurs, read, footer, tail, groups: [] }
+  const file: DataFile = { size, metadata, isOurs, read, footer, tail, groups: [], epochs: [] }
   const groups = metadata.row_groups.map((group, index) => groupFacts(group, index))
   const known: RowGroupFacts[] = []
   for (const group of groups) known.push(isComplete(group) ? group : await measureForeign(file, group))
-  return { ...file, groups: known }
+  return { ...file, groups: known, epochs: factsIn({ ...file, groups: known })?.epochs ?? [] }
 }
 
 /** Returns the facts in the metadata of a file of ours; null if another writer made it. */

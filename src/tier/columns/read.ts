@@ -105,13 +105,14 @@ function spanOfPages(pages: readonly PageAt[]): ByteSpan {
 /** Columns that lie this close together are fetched at once. */
 const GAP_BYTES = 32 * 1024
 
-interface ColumnSpan {
+export interface ColumnSpan {
   readonly id: number
   readonly span: ByteSpan
   readonly skippedRows: number
 }
 
-async function fetchColumns(file: DataFile, columns: readonly ColumnSpan[]): Promise<ColumnBytes[]> {
+/** Fetches columns; neighbours together. */
+export async function fetchColumns(file: DataFile, columns: readonly ColumnSpan[]): Promise<ColumnBytes[]> {
   const sorted = [...columns].sort((a, b) => a.span.start - b.span.start)
   const requests: { start: number; end: number; columns: ColumnSpan[] }[] = []
   for (const column of sorted) {
@@ -135,7 +136,7 @@ async function fetchColumns(file: DataFile, columns: readonly ColumnSpan[]): Pro
 }
 
 /** Returns a chunk that every file of ours has. */
-function ownChunk(chunks: readonly ColumnChunk[], id: number): ColumnChunk {
+export function ownChunk(chunks: readonly ColumnChunk[], id: number): ColumnChunk {
   const chunk = chunkOf(chunks, id)
   if (chunk === undefined) throw new DamagedFile(`the file has no column ${id}`)
   return chunk
