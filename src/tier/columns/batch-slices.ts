@@ -1,6 +1,6 @@
 // Reads the records of one batch into preallocated arrays, a slice of records at a time: a batch can have millions of
 // records, and the memory of the arrays must not depend on that. It checks the same things as RecordWalk of
-// protocol/records.ts, and all parts of a record. The arrays hold positions in the payload; no bytes are copied.
+// protocol/records.ts and all parts of a record, but it takes any timestamp. The arrays hold positions in the payload; no bytes are copied.
 
 import { isUtf8 } from 'node:buffer'
 import { type BatchView, InvalidRecords } from '../../protocol/records.ts'
@@ -109,7 +109,6 @@ export class BatchSlices {
     if (this.payload[this.#at++] !== 0) throw new InvalidRecords('the attributes of a record must be 0')
     const timestampDelta = this.#number('timestamp delta', 10)
     const own = this.#baseTimestamp + timestampDelta
-    if (Math.abs(own) >= 2 ** 63) throw new InvalidRecords('the timestamp of a record is out of range')
     const delta = this.#number('offset delta')
     if (delta <= this.#lastDelta || delta > this.#lastOffsetDelta)
       throw new InvalidRecords(

@@ -27,6 +27,16 @@ export interface Encoded {
 let encoder: FileEncoder | null = null
 
 serveCalls((call: EncoderCall): Result => {
+  try {
+    return answer(call)
+  } catch (error) {
+    // The file is given up, and with it the memory of its open row group.
+    encoder = null
+    throw error
+  }
+})
+
+function answer(call: EncoderCall): Result {
   switch (call[0]) {
     case 'open':
       encoder = new FileEncoder(call[1])
@@ -59,4 +69,4 @@ serveCalls((call: EncoderCall): Result => {
   if (facts !== null) encoder = null
   const result: Encoded = { parts, heldBytes, writtenBytes, facts }
   return { result, memory: memoryOf(parts) }
-})
+}

@@ -4,7 +4,7 @@
 import type { ColumnChunk, RowGroup } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { PageIndexes } from 'hyparquet-writer/src/types.js'
-import type { ClosedChunk } from './column-chunks.ts'
+import type { ClosedChunk } from './chunk.ts'
 import type { DataFileFacts } from './data-file.ts'
 import type { Page } from './pages.ts'
 import { parquetSchema, physicalType } from './parquet-schema.ts'

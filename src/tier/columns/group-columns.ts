@@ -4,8 +4,11 @@
 import type { BatchView } from '../../protocol/records.ts'
 import type { BatchSlices } from './batch-slices.ts'
 import { SLICE_ROWS, SliceHeaders } from './batch-slices.ts'
-import { BytesChunk, type Chunk, type ClosedChunk, HeadersChunk, NumbersChunk, RunsChunk } from './column-chunks.ts'
+import type { Chunk, ClosedChunk } from './chunk.ts'
+import { BytesChunk, NumbersChunk } from './column-chunks.ts'
 import type { AbortedTransaction } from './data-file.ts'
+import { HeadersChunk } from './headers-chunk.ts'
+import { RunsChunk } from './runs-chunk.ts'
 import { FIELD, LEAVES, type Leaf, TABLE_COLUMNS } from './table-schema.ts'
 
 /** The values that all rows of a batch share. */

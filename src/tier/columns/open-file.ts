@@ -75,7 +75,15 @@ export async function openDataFile(read: ReadRange, size: number): Promise<DataF
 export function factsIn({ metadata, isOurs, size, groups }: DataFile): StoredFacts | null {
   const text = metadata.key_value_metadata?.find(({ key }) => key === FACTS_KEY)?.value
   if (!isOurs || text === undefined) return null
-  return { ...JSON.parse(text), size, splitOffsets: groups.map(({ byteRange }) => byteRange.start) }
+  return { ...parseFacts(text), size, splitOffsets: groups.map(({ byteRange }) => byteRange.start) }
+}
+
+function parseFacts(text: string): Omit<StoredFacts, 'size' | 'splitOffsets'> {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new DamagedFile(`the facts in the footer cannot be read: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 /** Facts that stand in the file itself. */

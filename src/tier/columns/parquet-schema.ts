@@ -48,34 +48,32 @@ export function physicalType({ type }: Leaf): ParquetType {
 /** Most bytes of a bound of a binary column. */
 export const BOUND_BYTES = 16
 
-const HIGH = 2 ** 32
-
 /** Returns an int as 4 bytes, little-endian. */
 export function intBound(value: number): Uint8Array {
-  const bytes = Buffer.alloc(4)
-  bytes.writeInt32LE(value)
-  return bytes
+  const bytes = new DataView(new ArrayBuffer(4))
+  bytes.setInt32(0, value, true)
+  return new Uint8Array(bytes.buffer)
 }
 
 /** Returns a long as 8 bytes, little-endian. The value is a safe integer. */
 export function longBound(value: number): Uint8Array {
-  const bytes = Buffer.alloc(8)
-  const high = Math.floor(value / HIGH)
-  bytes.writeUInt32LE(value - high * HIGH, 0)
-  bytes.writeInt32LE(high, 4)
-  return bytes
+  return bigBound(BigInt(value))
 }
 
 /** Returns ms as microseconds in 8 bytes, little-endian. Microseconds may need more than 53 bits. */
 export function timeBound(ms: number): Uint8Array {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigInt64LE(BigInt(ms) * 1000n)
-  return bytes
+  return bigBound(BigInt(ms) * 1000n)
+}
+
+function bigBound(value: bigint): Uint8Array {
+  const bytes = new DataView(new ArrayBuffer(8))
+  bytes.setBigInt64(0, value, true)
+  return new Uint8Array(bytes.buffer)
 }
 
 /** Returns a lower bound of at most BOUND_BYTES. */
 export function lowerBytes(value: Uint8Array): Uint8Array {
-  return Uint8Array.prototype.slice.call(value, 0, BOUND_BYTES)
+  return Uint8Array.from(value.subarray(0, BOUND_BYTES))
 }
 
 /** Returns an upper bound of at most BOUND_BYTES; null if the value has none: its first bytes are all 0xff. */

@@ -2,7 +2,15 @@
 // with the largest timestamp. The page index says which block has the record, and only the times and offsets of that
 // block are fetched. The column is limited to the years 1 to 9999; times beyond are looked up in the batches themselves.
 
-import { codecOf, MAX_UNPACKED_BYTES, payloadOf, RecordWalk, viewBatch } from '../../protocol/records.ts'
+import {
+  type BatchView,
+  codecOf,
+  InvalidRecords,
+  MAX_UNPACKED_BYTES,
+  payloadOf,
+  RecordWalk,
+  viewBatch,
+} from '../../protocol/records.ts'
 import { unpackSync } from '../../protocol/unpacking.ts'
 import { MAX_TIMESTAMP_MS, MIN_TIMESTAMP_MS } from './data-file.ts'
 import type { DataFile, RowGroupFacts } from './open-file.ts'
@@ -73,22 +81,37 @@ export async function findLargestTime(
 
 /** Looks into every record of a group. */
 export async function searchBatches(fetched: Fetched, query: TimeQuery): Promise<FoundRecord | null> {
-  const { since, from } = query
   let best: FoundRecord | null = null
-  for (const { bytes } of await restoreGroup(fetched, from)) {
-    const batch = viewBatch(bytes)
-    const { leaderEpoch } = batch
+  for (const { bytes } of await restoreGroup(fetched, query.from)) {
+    const found = searchBatch(viewBatch(bytes), query, best?.timestamp ?? -1)
+    if (found === null) continue
+    if (query.since !== null) return found
+    best = found
+  }
+  return best
+}
+
+/** Returns the first record at or after `since`, or the first of those with the largest timestamp above `least`. */
+function searchBatch(batch: BatchView, { since, from }: TimeQuery, least: number): FoundRecord | null {
+  const { leaderEpoch } = batch
+  let best: FoundRecord | null = null
+  try {
     const payload = unpackSync(codecOf(batch), payloadOf(batch), MAX_UNPACKED_BYTES)
     for (const walk = new RecordWalk(batch, payload); walk.next(); ) {
       const { offset, timestamp } = walk
-      if (offset < from) continue
-      if (since !== null) {
-        if (timestamp >= since) return { offset, timestamp, leaderEpoch }
-      } else if (timestamp >= 0 && (best === null || timestamp > best.timestamp))
-        best = { offset, timestamp, leaderEpoch }
+      if (offset < from || timestamp < (since ?? 0) || (since === null && timestamp <= (best?.timestamp ?? least)))
+        continue
+      best = { offset, timestamp, leaderEpoch }
+      if (since !== null) return best
     }
+    return best
+  } catch (error) {
+    if (!(error instanceof InvalidRecords)) throw error
+    // A timestamp that is no number of 64 bits. The offset of the whole batch makes sure that a reader skips nothing.
+    const { baseOffset, maxTimestamp } = batch
+    const isFound = maxTimestamp >= (since ?? least + 1)
+    return isFound ? { offset: Math.max(baseOffset, from), timestamp: maxTimestamp, leaderEpoch } : null
   }
-  return best
 }
 
 function groupsFrom({ groups }: DataFile, from: number): RowGroupFacts[] {
