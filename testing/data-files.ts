@@ -1,6 +1,6 @@
-// Record batches of every form, and data files of them in memory, for the tests of tier/columns. Batches are written by
-// hand here, so that they can have what no client of ours writes: numbers in too many bytes, gaps, timestamps of 64 bits,
-// and header keys that are not UTF-8.
+// Record batches of every form, and data files of them in memory, for the tests of tier/columns. Batches are written
+// by hand here, so that they can have what no client of ours writes: numbers in too many bytes, gaps, timestamps of 64
+// bits, and header keys that are not UTF-8.
 
 import { crc32c } from '../src/base/crc32c.ts'
 import { type Codec, codecs, compressSync } from '../src/protocol/compression.ts'

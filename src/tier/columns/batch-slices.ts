@@ -1,6 +1,7 @@
 // Reads the records of one batch into preallocated arrays, a slice of records at a time: a batch can have millions of
 // records, and the memory of the arrays must not depend on that. It checks the same things as RecordWalk of
-// protocol/records.ts and all parts of a record, but it takes any timestamp. The arrays hold positions in the payload; no bytes are copied.
+// protocol/records.ts and all parts of a record, but it takes any timestamp. The arrays hold positions in the payload;
+// no bytes are copied.
 
 import { isUtf8 } from 'node:buffer'
 import { type BatchView, InvalidRecords } from '../../protocol/records.ts'

@@ -1,7 +1,7 @@
-// Column chunks of values that differ from row to row: byte strings and numbers. Each takes the values of its column, a
-// slice of records at a time, and finishes a page at each cut. All columns are cut at the same rows, so that pages with
-// the same rows can be read together; a column that has only nulls so far is not cut. Values are copied once, into the
-// page that is open.
+// Column chunks of values that differ from row to row: byte strings and numbers. Each takes the values of its column,
+// a slice of records at a time, and finishes a page at each cut. All columns are cut at the same rows, so that pages
+// with the same rows can be read together; a column that has only nulls so far is not cut. Values are copied once,
+// into the page that is open.
 
 import { type Bounds, boundOf, type Chunk, type ClosedChunk, NO_BOUNDS, numberBounds, putInt, Room } from './chunk.ts'
 import { dataPage, encodeLevels, equalLevels, type Page } from './pages.ts'

@@ -1,4 +1,5 @@
-// The facts of a file: bounds and counts as Iceberg wants them, segments, epochs, and the same facts in the file itself.
+// The facts of a file: bounds and counts as Iceberg wants them, segments, epochs, and the same facts in the file
+// itself.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

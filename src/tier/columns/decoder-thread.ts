@@ -1,5 +1,5 @@
-// Restores record batches in threads. What was fetched is copied into memory that is handed over: a store may share its
-// own, and compressed bytes are few.
+// Restores record batches in threads. Fetched bytes are copied into memory that is handed over: a store may share
+// its own, and compressed bytes are few.
 
 import type { Clock } from '../../base/clock.ts'
 import type { DecoderCall } from './decoder-worker.ts'

@@ -1,7 +1,7 @@
-// Makes one Parquet file of sealed segments of one partition. Batches come whole and in the order of their offsets. Each
-// is checked and decoded, its records go into the columns, and the records are written again from the columns and
-// compared with the source. Bytes of the file come out as they are made: a row group when it is closed, then the footer.
-// Memory is that of the pages of the open group, compressed, and of one decompressed batch.
+// Makes one Parquet file of sealed segments of one partition. Batches come whole and in the order of their offsets.
+// Each is checked and decoded, its records go into the columns, and the records are written again from the columns and
+// compared with the source. Bytes of the file come out as they are made: a row group when it is closed, then the
+// footer. Memory is that of the pages of the open group, compressed, and of one decompressed batch.
 
 import { assert } from '../../base/assert.ts'
 import { crc32c } from '../../base/crc32c.ts'

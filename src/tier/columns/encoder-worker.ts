@@ -1,4 +1,5 @@
-// The code of an encoder thread: it makes one file at a time with FileEncoder, and hands over the bytes as they are made.
+// The code of an encoder thread: it makes one file at a time with FileEncoder, and hands over the bytes as they are
+// made.
 
 import { assert } from '../../base/assert.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'

@@ -1,5 +1,5 @@
-// Writes the bytes of a Parquet file around finished column chunks: row groups in order, the page index, and the footer
-// with the facts of the file. It streams: bytes are handed over as they are made, and pages without a copy.
+// Writes the bytes of a Parquet file around finished column chunks: row groups in order, the page index, and the
+// footer with the facts of the file. It streams: bytes are handed over as they are made, and pages without a copy.
 
 import type { ColumnChunk, RowGroup } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'

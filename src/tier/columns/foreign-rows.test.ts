@@ -13,7 +13,9 @@ import { findByTime, findLargestTime } from './time-search.ts'
 
 type Rows = Record<string, unknown>[]
 
-/** Rewrites a file as another engine would: other pages, another codec, no bounds, and the rows that `change` returns. */
+/**
+ * Rewrites a file as another engine would: other pages, another codec, no bounds, and the rows that `change` returns.
+ */
 async function rewritten(batches: readonly Buffer[], change: (rows: Rows) => Rows, left: readonly string[] = []) {
   const { bytes } = encodeFile(batches)
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer

@@ -1,7 +1,7 @@
-// Reads row groups that another writer made, such as an engine that rewrote the table: its pages can have any encoding,
-// its rows any order, and rows of a batch may be gone. It makes an object for each row, which is slow; our own files are
-// read by restore.ts. A batch whose rows are all there comes back as it was. The rows that are left of another one become
-// a batch without a producer id, so that consumers get every record that the table has.
+// Reads row groups that another writer made, such as an engine that rewrote the table: its pages can have any
+// encoding, its rows any order, and rows of a batch may be gone. It makes an object for each row, which is slow; our
+// own files are read by restore.ts. A batch whose rows are all there comes back as it was. The rows that are left of
+// another one become a batch without a producer id, so that consumers get every record that the table has.
 
 import { zstdDecompressSync } from 'node:zlib'
 import { parquetRead } from 'hyparquet'

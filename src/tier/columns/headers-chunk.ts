@@ -1,5 +1,5 @@
-// A column chunk of the headers of records: their keys or their values. A row has any number of them, so that each entry
-// has two levels: whether it begins a row, and how much of it there is.
+// A column chunk of the headers of records: their keys or their values. A row has any number of them, so that each
+// entry has two levels: whether it begins a row, and how much of it there is.
 
 import { type Chunk, type ClosedChunk, putInt, Room } from './chunk.ts'
 import { dataPage, encodeLevels, type Page } from './pages.ts'

@@ -1,5 +1,5 @@
-// Reads columns of our own files value by value, in order: each cursor holds one decompressed page, and gives positions
-// in it instead of objects. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
+// Reads columns of our own files value by value, in order: each cursor holds one decompressed page, and gives
+// positions in it instead of objects. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
 
 import { zstdDecompressSync } from 'node:zlib'
 import { parquetHeader } from 'hyparquet/src/column.js'
@@ -247,7 +247,7 @@ class HeaderLeaf {
   }
 
   nextRow(): number {
-    // The entries of a row that nobody read are skipped.
+    // Entries of the last row that no caller read are skipped.
     while (this.#entry < this.#rowEnd) this.next()
     if (this.#entry === this.#pages.count) this.#turn()
     const { definition, repetition, count } = this.#pages

@@ -1,5 +1,5 @@
-// The page index of a column chunk: where its pages are and which rows they have. It lies between the row groups and the
-// footer, so that the bytes that were fetched with the footer often have it.
+// The page index of a column chunk: where its pages are and which rows they have. It lies between the row groups and
+// the footer, so that the bytes that were fetched with the footer often have it.
 
 import type { ColumnChunk } from 'hyparquet'
 import { readColumnIndex, readOffsetIndex } from 'hyparquet'

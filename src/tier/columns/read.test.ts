@@ -1,4 +1,5 @@
-// Large row groups are read in parts, damaged files are refused, and files of other writers are read as far as they go.
+// Large row groups are read in parts, damaged files are refused, and files of other writers are read as far as they
+// go.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -7,7 +8,9 @@ import { viewBatch } from '../../protocol/records.ts'
 import { MissingFile } from './file-bytes.ts'
 import { openDataFile } from './open-file.ts'
 import { DamagedFile } from './page-cursors.ts'
-import { fetchGroup, readGroup, restoreGroup, WHOLE_GROUP_BYTES } from './read.ts'
+import { fetchGroup, fetchParts, readGroup, restoreGroup, WHOLE_GROUP_BYTES } from './read.ts'
+
+import { verifyFile } from './verify.ts'
 
 /** Bytes that zstd cannot make smaller, the same in each run. */
 function noise(length: number, seed: number): Buffer {
@@ -38,7 +41,7 @@ function manyBatches(count: number): Buffer[] {
 for (const batchBytes of ['when-needed', 'always'] as const)
   test(`a part of a large group is read with few requests, batch bytes ${batchBytes}`, async () => {
     const batches = manyBatches(1500)
-    const { bytes } = encodeFile(batches, { batchBytes })
+    const { bytes, facts } = encodeFile(batches, { batchBytes })
     const counted = await openBytes(bytes)
     const group = counted.file.groups[0]!
     assert.ok(group.bytes > WHOLE_GROUP_BYTES && group.hasRaw === (batchBytes === 'always'))
@@ -57,6 +60,15 @@ for (const batchBytes of ['when-needed', 'always'] as const)
       assert.ok(counted.requests - requests <= 12)
       assert.ok(counted.readBytes - readBytes <= 2 * wanted, `${counted.readBytes - readBytes} bytes read`)
     }
+    // So does work that goes through the whole group.
+    const parts: number[] = []
+    for await (const part of fetchParts(counted.file, group, 9_999))
+      parts.push(...(await restoreGroup(part, 9_999)).map(({ baseOffset }) => baseOffset))
+    assert.deepEqual(
+      parts,
+      batches.map(batch => viewBatch(batch).baseOffset).filter(offset => offset + 9 >= 9_999),
+    )
+    await verifyFile(async (start, end) => bytes.subarray(start, end), facts, 'everything')
     // A reader that goes on behind the last batch sees each batch once.
     let next = 0
     for (let seen = 0; seen < batches.length; ) {

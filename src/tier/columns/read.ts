@@ -1,7 +1,7 @@
 // Reads a data file: its footer once, then what the caller asks for. Fetching and restoring are two steps, because
-// restoring takes a processor and runs in a thread, and fetching waits for a store. Groups up to 8 MiB are fetched whole;
-// of larger ones only the pages of the wanted rows. Pages of our files begin between batches, so that any page of the
-// offsets is a place to begin.
+// restoring takes a processor and runs in a thread, and fetching waits for a store. Groups up to 8 MiB are fetched
+// whole; of larger ones only the pages of the wanted rows. Pages of our files begin between batches, so that any page
+// of the offsets is a place to begin.
 
 import type { ColumnChunk } from 'hyparquet'
 import { BLOCK_BYTES } from './data-file.ts'
@@ -13,7 +13,7 @@ import { type PageAt, pagesOf } from './page-index.ts'
 import { type FetchedColumns, type RestoredBatch, restoreBatches } from './restore.ts'
 import { FIELD } from './table-schema.ts'
 
-/** What of a large group is wanted; a small one is read whole. */
+/** The wanted part of a large group; a small one is read whole. */
 export interface Wanted {
   /** The first batch has this offset or a later one. */
   readonly from: number
@@ -33,17 +33,35 @@ export async function fetchGroup(file: DataFile, group: RowGroupFacts, wanted?: 
     const bytes = await fetchRange(file.read, group.byteRange)
     return { kind: 'foreign', footer: file.footer, group: group.index, start: group.byteRange.start, bytes }
   }
-  const needed = (group.hasRaw ? [FIELD.batchRaw] : RESTORED_FROM).flatMap(id => {
-    const chunk = ownChunk(chunks, id)
-    return isAllNull(chunk) ? [] : [{ id, chunk }]
-  })
-  const isSmall = group.bytes <= WHOLE_GROUP_BYTES && group.plainBytes <= WHOLE_GROUP_PLAIN_BYTES
-  if (isSmall || wanted === undefined) {
-    const spans = needed.map(({ id, chunk }) => ({ id, span: spanOf(chunk), skippedRows: 0 }))
+  if (isSmall(group) || wanted === undefined) {
+    const spans = neededOf(chunks, group).map(({ id, chunk }) => ({ id, span: spanOf(chunk), skippedRows: 0 }))
     return { kind: 'columns', rows: group.rows, columns: await fetchColumns(file, spans) }
   }
-  return await fetchPages(file, group, needed, wanted)
+  const blocks = await blocksOf(file, group)
+  const first = blockOf(blocks, wanted.from)
+  // The first block may end with the wanted offset.
+  return await fetchBlocks(file, group, blocks.slice(first, first + Math.ceil(wanted.maxBytes / BLOCK_BYTES) + 1))
 }
+
+function isSmall({ bytes, plainBytes }: RowGroupFacts): boolean {
+  return bytes <= WHOLE_GROUP_BYTES && plainBytes <= WHOLE_GROUP_PLAIN_BYTES
+}
+
+/**
+ * Yields a group in parts of bounded size, from the batch on that ends at `from` or later. For work that goes through
+ * all batches of a group.
+ */
+export async function* fetchParts(file: DataFile, group: RowGroupFacts, from = 0): AsyncGenerator<Fetched> {
+  if (!file.isOurs || isSmall(group)) {
+    yield await fetchGroup(file, group)
+    return
+  }
+  const blocks = await blocksOf(file, group)
+  for (let first = blockOf(blocks, from); first < blocks.length; first += PART_BLOCKS)
+    yield await fetchBlocks(file, group, blocks.slice(first, first + PART_BLOCKS))
+}
+
+const PART_BLOCKS = WHOLE_GROUP_BYTES / BLOCK_BYTES
 
 /** Restores the batches of a group that was fetched. */
 export function restoreGroup(fetched: Fetched, from = 0): RestoredBatch[] | Promise<RestoredBatch[]> {
@@ -71,24 +89,31 @@ interface Needed {
   readonly chunk: ColumnChunk
 }
 
-/** Fetches only the pages that the wanted offsets need. */
-async function fetchPages(
-  file: DataFile,
-  group: RowGroupFacts,
-  needed: readonly Needed[],
-  { from, maxBytes }: Wanted,
-): Promise<FetchedColumns> {
+function neededOf(chunks: readonly ColumnChunk[], { hasRaw }: RowGroupFacts): Needed[] {
+  return (hasRaw ? [FIELD.batchRaw] : RESTORED_FROM).flatMap(id => {
+    const chunk = ownChunk(chunks, id)
+    return isAllNull(chunk) ? [] : [{ id, chunk }]
+  })
+}
+
+/** Returns the blocks of a large group: its pages of offsets. */
+async function blocksOf(file: DataFile, group: RowGroupFacts): Promise<PageAt[]> {
   const chunks = file.metadata.row_groups[group.index]!.columns
-  const blocks = await pagesOf(file, ownChunk(chunks, FIELD.offset), group.rows)
-  const first = Math.max(
-    0,
-    blocks.findLastIndex(({ least }) => least !== null && least <= from),
-  )
-  // The first block may end with the wanted offset.
-  const last = Math.min(blocks.length - 1, first + Math.ceil(maxBytes / BLOCK_BYTES))
-  const [rowFrom, rowEnd] = [blocks[first]!.firstRow, blocks[last]!.firstRow + blocks[last]!.rows]
+  return await pagesOf(file, ownChunk(chunks, FIELD.offset), group.rows)
+}
+
+/** Returns the place of the block that has this offset, or the first later one. */
+function blockOf(blocks: readonly PageAt[], offset: number): number {
+  const next = blocks.findIndex(({ most }) => most === null || most >= offset)
+  return next < 0 ? blocks.length - 1 : next
+}
+
+/** Fetches the pages that have the rows of neighbouring blocks. */
+async function fetchBlocks(file: DataFile, group: RowGroupFacts, blocks: readonly PageAt[]): Promise<FetchedColumns> {
+  const [first, last] = [blocks[0]!, blocks.at(-1)!]
+  const [rowFrom, rowEnd] = [first.firstRow, last.firstRow + last.rows]
   const spans = await Promise.all(
-    needed.map(async ({ id, chunk }) => {
+    neededOf(file.metadata.row_groups[group.index]!.columns, group).map(async ({ id, chunk }) => {
       const pages = (await pagesOf(file, chunk, group.rows)).filter(
         ({ firstRow, rows }) => firstRow < rowEnd && firstRow + rows > rowFrom,
       )

@@ -22,8 +22,8 @@ export interface FetchedColumns {
   readonly kind: 'columns'
   readonly rows: number
   /**
-   * The columns that restoring needs, without those that have only nulls. `batch_raw` alone is enough if every batch has
-   * its original bytes.
+   * The columns that restoring needs, without those that have only nulls. `batch_raw` alone is enough if every batch
+   * has its original bytes.
    */
   readonly columns: readonly ColumnBytes[]
 }

@@ -1,5 +1,5 @@
-// The side of a thread that answers calls, one after the other (threads.ts). A call that fails is answered with the parts
-// of its error: the class of an error does not survive the way between threads.
+// The side of a thread that answers calls, one after the other (threads.ts). A call that fails is answered with the
+// parts of its error: the class of an error does not survive the way between threads.
 
 import { parentPort } from 'node:worker_threads'
 import { stepBack } from '../../base/quiet-thread.ts'

@@ -1,4 +1,5 @@
-// Encoding and restoring in threads: bytes and errors cross between them, and a thread that dies fails only its own work.
+// Encoding and restoring in threads: bytes and errors cross between them, and a thread that dies fails only its own
+// work.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

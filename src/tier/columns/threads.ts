@@ -1,6 +1,6 @@
-// A limited number of threads for work that takes a processor. A thread starts when it is first needed and ends when it
-// has been idle for a while. A caller has a thread to itself until it gives it back. A thread that dies fails the calls
-// that wait for it, and the next caller gets another one. This file knows nothing of the work.
+// A limited number of threads for work that takes a processor. A thread starts when it is first needed and ends when
+// it has been idle for a while. A caller has a thread to itself until it gives it back. A thread that dies fails the
+// calls that wait for it, and the next caller gets another one. This file knows nothing of the work.
 
 import { Worker } from 'node:worker_threads'
 import { assert } from '../../base/assert.ts'

@@ -1,6 +1,7 @@
-// Finds a record of a data file by its time, as ListOffsets asks for it: the first record at or after a time, or the one
-// with the largest timestamp. The page index says which block has the record, and only the times and offsets of that
-// block are fetched. The column is limited to the years 1 to 9999; times beyond are looked up in the batches themselves.
+// Finds a record of a data file by its time, as ListOffsets asks for it: the first record at or after a time, or the
+// one with the largest timestamp. The page index says which block has the record, and only the times and offsets of
+// that block are fetched. The column is limited to the years 1 to 9999; times beyond are looked up in the batches
+// themselves.
 
 import {
   type BatchView,
@@ -16,7 +17,7 @@ import { MAX_TIMESTAMP_MS, MIN_TIMESTAMP_MS } from './data-file.ts'
 import type { DataFile, RowGroupFacts } from './open-file.ts'
 import { NumbersCursor, toMs } from './page-cursors.ts'
 import { type PageAt, pagesOf } from './page-index.ts'
-import { type Fetched, fetchColumns, fetchGroup, ownChunk, restoreGroup } from './read.ts'
+import { type Fetched, fetchColumns, fetchParts, ownChunk, restoreGroup } from './read.ts'
 import { FIELD } from './table-schema.ts'
 
 export interface FoundRecord {
@@ -36,7 +37,9 @@ export interface TimeQuery {
 /** Looks into the batches of a group. It is work for a thread. */
 export type SearchBatches = (fetched: Fetched, query: TimeQuery) => Promise<FoundRecord | null>
 
-/** Resolves with the first record from `from` on whose timestamp is at or after this one; null if the file has none. */
+/**
+ * Resolves with the first record from `from` on whose timestamp is at or after this one; null if the file has none.
+ */
 export async function findByTime(
   file: DataFile,
   since: number,
@@ -51,7 +54,7 @@ export async function findByTime(
     const found =
       first !== null && first.timestamp < MAX_TIMESTAMP_MS
         ? withEpoch(file, first)
-        : await search(await fetchGroup(file, group), { since, from })
+        : await searchGroup(file, group, { since, from }, search)
     if (found !== null) return found
   }
   return null
@@ -73,13 +76,29 @@ export async function findLargestTime(
     if (maxTimestamp < 0 || (isExact && best !== null && best.timestamp >= maxTimestamp)) continue
     const first = isExact && from <= firstOffset ? await firstTimeOf(file, group, maxTimestamp, from) : null
     const found: FoundRecord | null =
-      first === null ? await search(await fetchGroup(file, group), { since: null, from }) : withEpoch(file, first)
+      first === null ? await searchGroup(file, group, { since: null, from }, search) : withEpoch(file, first)
     if (found !== null && (best === null || found.timestamp > best.timestamp)) best = found
   }
   return best
 }
 
-/** Looks into every record of a group. */
+/** Looks into the batches of a group, a part after the other. */
+async function searchGroup(
+  file: DataFile,
+  group: RowGroupFacts,
+  query: TimeQuery,
+  search: SearchBatches,
+): Promise<FoundRecord | null> {
+  let best: FoundRecord | null = null
+  for await (const part of fetchParts(file, group, query.from)) {
+    const found = await search(part, query)
+    if (found !== null && query.since !== null) return found
+    if (found !== null && (best === null || found.timestamp > best.timestamp)) best = found
+  }
+  return best
+}
+
+/** Looks into every record of what was fetched. */
 export async function searchBatches(fetched: Fetched, query: TimeQuery): Promise<FoundRecord | null> {
   let best: FoundRecord | null = null
   for (const { bytes } of await restoreGroup(fetched, query.from)) {

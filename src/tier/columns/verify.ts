@@ -1,13 +1,13 @@
-// Reads a data file back after its upload and compares it with the facts of its encoder: the length, the footer, and the
-// batches of one row group, or of all. Each restored batch must match its own checksum. It does not compare with the
-// segments: the encoder did that, batch by batch.
+// Reads a data file back after its upload and compares it with the facts of its encoder: the length, the footer, and
+// the batches of one row group, or of all. Each restored batch must match its own checksum. It does not compare with
+// the segments: the encoder did that, batch by batch.
 
 import { viewBatch } from '../../protocol/records.ts'
 import type { DataFileFacts } from './data-file.ts'
 import type { ReadRange } from './file-bytes.ts'
 import { type DataFile, factsIn, openDataFile, type RowGroupFacts } from './open-file.ts'
 import { DamagedFile } from './page-cursors.ts'
-import { type Fetched, fetchGroup, restoreGroup } from './read.ts'
+import { type Fetched, fetchParts, restoreGroup } from './read.ts'
 
 export interface GroupSummary {
   readonly batches: number
@@ -18,7 +18,7 @@ export interface GroupSummary {
   readonly bytes: number
 }
 
-/** Restores a group and counts its batches. It is work for a thread. */
+/** Restores a group, or a part of it, and counts its batches. It is work for a thread. */
 export type SummarizeGroup = (fetched: Fetched) => Promise<GroupSummary>
 
 /** Throws DamagedFile that names the difference, or MissingFile. `depth` says how many row groups are restored. */
@@ -35,7 +35,9 @@ export async function verifyFile(
   let batches = 0
   let bytes = 0
   for (const group of groups) {
-    const summary = await summarize(await fetchGroup(file, group))
+    const summaries: GroupSummary[] = []
+    for await (const part of fetchParts(file, group)) summaries.push(await summarize(part))
+    const summary = joined(summaries)
     compareGroup(summary, group)
     batches += summary.batches
     bytes += summary.bytes
@@ -60,6 +62,17 @@ export async function summarizeGroup(fetched: Fetched): Promise<GroupSummary> {
     baseOffset: batches[0]?.baseOffset ?? -1,
     lastOffset: end,
     bytes: batches.reduce((sum, { bytes }) => sum + bytes.length, 0),
+  }
+}
+
+function joined(parts: readonly GroupSummary[]): GroupSummary {
+  const sum = (name: 'batches' | 'records' | 'bytes') => parts.reduce((total, part) => total + part[name], 0)
+  return {
+    batches: sum('batches'),
+    records: sum('records'),
+    baseOffset: parts[0]?.baseOffset ?? -1,
+    lastOffset: parts.at(-1)?.lastOffset ?? -1,
+    bytes: sum('bytes'),
   }
 }
 
