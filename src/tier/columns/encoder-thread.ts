@@ -59,11 +59,11 @@ export class EncodeJob {
   }
 
   /** Begins the next segment of the file. */
-  async begin(segment: SegmentStart): Promise<Uint8Array[]> {
-    return this.#note(await this.#ask<Encoded>(['begin', segment]))
+  async begin(segment: SegmentStart): Promise<void> {
+    await this.#ask(['begin', segment])
   }
 
-  /** Adds batches of the segment; copies them. Rejects with BadBatch. */
+  /** Adds batches of the segment; copies them. Resolves with the next bytes of the file. Rejects with BadBatch. */
   async add(batches: readonly Uint8Array[]): Promise<Uint8Array[]> {
     const { views, memory } = copied(batches)
     return this.#note(await this.#ask<Encoded>(['add', views], [memory]))

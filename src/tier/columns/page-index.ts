@@ -1,7 +1,7 @@
 // The page index of a column chunk: where its pages are and which rows they have. It lies between the row groups and
 // the footer, so that the bytes that were fetched with the footer often have it.
 
-import type { ColumnChunk } from 'hyparquet'
+import type { ColumnChunk, ColumnIndex } from 'hyparquet'
 import { readColumnIndex, readOffsetIndex } from 'hyparquet'
 import { type DataFile, spanOf } from './open-file.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
@@ -32,7 +32,8 @@ export async function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number):
       },
     ]
   }
-  const { page_locations: pages } = readOffsetIndex(await indexAt(file, offset_index_offset, offset_index_length))
+  const locations = await indexAt(file, offset_index_offset, offset_index_length)
+  const pages = parsed(() => readOffsetIndex(locations).page_locations)
   const bounds = await boundsOf(file, chunk)
   return pages.map(({ offset, compressed_page_size, first_row_index }, i) => ({
     start: Number(offset),
@@ -44,13 +45,22 @@ export async function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number):
   }))
 }
 
-async function boundsOf(file: DataFile, chunk: ColumnChunk) {
+async function boundsOf(file: DataFile, chunk: ColumnChunk): Promise<ColumnIndex | null> {
   const { column_index_offset, column_index_length } = chunk
   if (column_index_offset === undefined || column_index_length === undefined) return null
   const path = chunk.meta_data!.path_in_schema
   const element = file.metadata.schema.find(({ name }) => name === path.at(-1))!
   const parsers = { timestampFromMicroseconds: (micros: bigint) => micros }
-  return readColumnIndex(await indexAt(file, column_index_offset, column_index_length), element, parsers)
+  const bytes = await indexAt(file, column_index_offset, column_index_length)
+  return parsed(() => readColumnIndex(bytes, element, parsers))
+}
+
+function parsed<T>(parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw new DamagedFile(`the page index cannot be read: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 function asNumber(chunk: ColumnChunk, bound: unknown): number | null {
