@@ -2,8 +2,9 @@
 // writes the parts that each call returns before it makes the next call, so that a slow store holds the encoder back.
 
 import type { Clock } from '../../base/clock.ts'
+import { BadBatch } from './bad-batch.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
-import { BadBatch, type EncodeOptions } from './encode.ts'
+import type { EncodeOptions } from './encode.ts'
 import type { Encoded, EncoderCall } from './encoder-worker.ts'
 import { type Thread, Threads } from './threads.ts'
 

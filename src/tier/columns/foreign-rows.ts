@@ -16,6 +16,7 @@ import {
   LENGTH_OVERHEAD,
   viewBatch,
 } from '../../protocol/records.ts'
+import { UNKNOWN_CONTROL } from './data-file.ts'
 import { parseFooter } from './footer.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
 import { bodySize, type HeaderWalk, putRecord, type RecordParts, zigzagSize } from './record-form.ts'
@@ -43,6 +44,8 @@ interface Row {
   readonly headers: readonly { readonly key: Buffer; readonly value: Buffer | null }[]
   /** It is no record for consumers outside of its batch: a control record, or of an aborted transaction. */
   readonly isHidden: boolean
+  /** It stands for a batch whose records cannot be read. */
+  readonly isUnreadable: boolean
   readonly batchHeader: BatchView | null
   readonly batchRaw: BatchView | null
 }
@@ -98,7 +101,8 @@ function isLike(row: Row, first: Row): boolean {
 
 function restore(rows: readonly Row[]): RestoredBatch[] {
   const { batchRaw: raw, batchHeader: header } = rows[0]!
-  if (raw?.recordCount === rows.length && raw.isIntact) return [asBatch(raw.bytes)]
+  const isWhole = raw?.recordCount === rows.length || (rows.length === 1 && rows[0]!.isUnreadable)
+  if (raw?.isIntact && isWhole) return [asBatch(raw.bytes)]
   if (header?.recordCount === rows.length) {
     const whole = writeBatch(header.bytes, rows, header.baseOffset, header.baseTimestamp)
     if (viewBatch(whole).crc === header.crc && whole.length === header.batchLength) return [asBatch(whole)]
@@ -280,6 +284,7 @@ function asRow(row: RawRow): Row {
       value: asBuffer(value),
     })),
     isHidden: (row.control_type ?? null) !== null || row.txn_state === ABORTED,
+    isUnreadable: row.control_type === UNKNOWN_CONTROL,
     batchHeader: row.batch_header?.length === BATCH_HEADER_BYTES ? viewBatch(row.batch_header) : null,
     batchRaw: row.batch_raw != null && row.batch_raw.length >= BATCH_HEADER_BYTES ? viewBatch(row.batch_raw) : null,
   }
