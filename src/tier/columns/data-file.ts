@@ -79,9 +79,8 @@ export interface DataFileFacts {
   readonly upperBounds: ReadonlyMap<number, Uint8Array>
 }
 
-/** Milliseconds of a day, and microseconds of a millisecond. */
+/** Milliseconds of a day. */
 export const DAY_MS = 86_400_000
-export const MICROS = 1000
 
 /** The range of the column `timestamp` in ms: the years 1 to 9999, which every engine can show. */
 export const MIN_TIMESTAMP_MS = -62_135_596_800_000

@@ -3,8 +3,8 @@
 // own files are read by restore.ts. A batch whose rows are all there comes back as it was. The rows that are left of
 // another one become a batch without a producer id, so that consumers get every record that the table has.
 
-import { zstdDecompressSync } from 'node:zlib'
-import { parquetRead } from 'hyparquet'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { type Compressors, parquetRead } from 'hyparquet'
 import { crc32c } from '../../base/crc32c.ts'
 import { writeInt64 } from '../../base/int64.ts'
 import {
@@ -237,6 +237,13 @@ const READ_COLUMNS: readonly (keyof RawRow)[] = [
 
 const ABORTED = 2
 
+/** hyparquet has Snappy itself. Pages in LZ4 are refused. */
+const UNPACKERS: Compressors = {
+  ZSTD: input => zstdDecompressSync(input),
+  GZIP: input => gunzipSync(input),
+  BROTLI: input => brotliDecompressSync(input),
+}
+
 /** Returns the rows of the group in the order of their offsets. */
 async function readRows({ footer, group, start, bytes }: FetchedForeign): Promise<Row[]> {
   const metadata = parseFooter(footer)
@@ -257,7 +264,7 @@ async function readRows({ footer, group, start, bytes }: FetchedForeign): Promis
       rowEnd: rowStart + Number(groups[group]!.num_rows),
       rowFormat: 'object',
       utf8: false,
-      compressors: { ZSTD: input => zstdDecompressSync(input) },
+      compressors: UNPACKERS,
       parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
       onComplete: read => {
         rows = read as unknown as RawRow[]
