@@ -6,7 +6,7 @@ import { BadBatch } from './bad-batch.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
 import type { EncodeOptions } from './encode.ts'
 import type { Encoded, EncoderCall } from './encoder-worker.ts'
-import { type Thread, Threads } from './threads.ts'
+import { type Thread, ThreadEnded, Threads } from './threads.ts'
 
 export class EncoderThreads {
   readonly #threads: Threads
@@ -81,11 +81,15 @@ export class EncodeJob {
     return { parts: this.#note(encoded), facts: encoded.facts! }
   }
 
-  /** Ends the job without a file. */
+  /** Ends the job without a file, also if its thread has ended. */
   async abandon(): Promise<void> {
     if (this.#isOver) return
-    await this.#ask(['abandon'])
-    this.#over()
+    try {
+      await this.#ask(['abandon'])
+      this.#over()
+    } catch (error) {
+      if (!(error instanceof ThreadEnded)) throw error
+    }
   }
 
   async #ask<T>(call: EncoderCall, memory: readonly ArrayBuffer[] = []): Promise<T> {

@@ -3,22 +3,28 @@
 
 import type { ColumnChunk, ColumnIndex } from 'hyparquet'
 import { readColumnIndex, readOffsetIndex } from 'hyparquet'
+import type { PageAt } from './file-bytes.ts'
 import { type DataFile, spanOf } from './open-file.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
 
-export interface PageAt {
-  /** Where it is in the file. */
-  readonly start: number
-  readonly end: number
-  readonly firstRow: number
-  readonly rows: number
-  /** The smallest and the largest value; in ms for times. Null without a column index. */
-  readonly least: number | null
-  readonly most: number | null
-}
+/** The columns of one group, about: a reader goes on in the group where it was. */
+const MOST_KEPT = 16
 
 /** Returns the pages of a chunk in order. A chunk without an index has one page, or must be read as one. */
-export async function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number): Promise<PageAt[]> {
+export function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number): Promise<readonly PageAt[]> {
+  const { pages } = file
+  const kept = pages.get(chunk)
+  if (kept !== undefined) return kept
+  if (pages.size >= MOST_KEPT) pages.clear()
+  const loaded = loadPages(file, chunk, rows).catch(error => {
+    pages.delete(chunk)
+    throw error
+  })
+  pages.set(chunk, loaded)
+  return loaded
+}
+
+async function loadPages(file: DataFile, chunk: ColumnChunk, rows: number): Promise<readonly PageAt[]> {
   const { offset_index_offset, offset_index_length } = chunk
   if (offset_index_offset === undefined || offset_index_length === undefined) {
     const bounds = chunk.meta_data?.statistics

@@ -5,11 +5,11 @@
 
 import type { ColumnChunk } from 'hyparquet'
 import { BLOCK_BYTES } from './data-file.ts'
-import { type ByteSpan, fetchRange } from './file-bytes.ts'
+import { type ByteSpan, fetchRange, type PageAt } from './file-bytes.ts'
 import { type FetchedForeign, restoreForeign } from './foreign-rows.ts'
 import { chunkOf, type DataFile, type RowGroupFacts, spanOf } from './open-file.ts'
 import { type ColumnBytes, DamagedFile } from './page-cursors.ts'
-import { type PageAt, pagesOf } from './page-index.ts'
+import { pagesOf } from './page-index.ts'
 import { type FetchedColumns, type RestoredBatch, restoreBatches } from './restore.ts'
 import { FIELD } from './table-schema.ts'
 
@@ -99,7 +99,7 @@ function neededOf(chunks: readonly ColumnChunk[], { hasRaw }: RowGroupFacts): Ne
 }
 
 /** Returns the blocks of a large group: its pages of offsets. */
-async function blocksOf(file: DataFile, group: RowGroupFacts): Promise<PageAt[]> {
+async function blocksOf(file: DataFile, group: RowGroupFacts): Promise<readonly PageAt[]> {
   const chunks = file.metadata.row_groups[group.index]!.columns
   return await pagesOf(file, ownChunk(chunks, FIELD.offset), group.rows)
 }

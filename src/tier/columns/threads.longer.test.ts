@@ -130,5 +130,6 @@ test('a closed pool fails the calls that wait', async () => {
   await encoders.close()
   await Promise.all([waiting, failing])
   await assert.rejects(encoders.open(OPTIONS), ThreadEnded)
+  await job.abandon()
   assert.equal(encoders.size, 0)
 })
