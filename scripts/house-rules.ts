@@ -47,6 +47,8 @@ const UNCONNECTED = ['src/tier/columns/', 'src/tier/iceberg/', 'src/tier/objects
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['src/tier/objects/s3-client.ts'],
   '@node-rs/crc32': ['src/base/'],
+  hyparquet: ['src/tier/columns/'],
+  'hyparquet-writer': ['src/tier/columns/'],
   '@redis/client': ['testing/redis.ts'],
   lmdb: ['src/store/embedded/'],
   'lz4-napi': ['src/protocol/'],

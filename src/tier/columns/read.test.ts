@@ -1,0 +1,63 @@
+// Reading fetches little more of a file than it needs, and refuses what is damaged.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { encodeFile, manyBatches, openBytes, readFile } from '../../../testing/data-files.ts'
+import { MissingFile } from './file-bytes.ts'
+import { openDataFile } from './open-file.ts'
+import { DamagedFile } from './page-cursors.ts'
+import { fetchGroup, restoreGroup } from './read.ts'
+
+test('a sequential reader fetches little more than the stored bytes', async () => {
+  for (const count of [1, 2, 10, 400]) {
+    const { bytes } = encodeFile(manyBatches(count), { rowGroupBytes: 1e6 })
+    const counted = await openBytes(bytes)
+    await readFile(counted)
+    assert.ok(counted.readBytes <= bytes.length * 1.15, `${counted.readBytes} of ${bytes.length}`)
+  }
+})
+
+test('a flipped bit anywhere in the data is noticed, or changes nothing', async () => {
+  const batches = manyBatches(3)
+  const { bytes } = encodeFile(batches)
+  let noticed = 0
+  for (let at = 4; at < bytes.length; at += 97) {
+    const flipped = Buffer.from(bytes)
+    flipped[at]! ^= 1 << (at % 8)
+    try {
+      const back = await readFile(await openBytes(flipped))
+      // Columns that Kafka's readers do not need, and the facts in the footer, can be damaged unnoticed.
+      for (const [i, each] of back.entries()) assert.ok(batches[i]!.equals(each.bytes), `bit ${at}`)
+    } catch (error) {
+      if (!(error instanceof DamagedFile)) throw error
+      noticed++
+    }
+  }
+  assert.ok(noticed > 200, `${noticed} noticed`)
+})
+
+test('a file that is cut, missing or no Parquet is refused with a reason', async () => {
+  const { bytes } = encodeFile(manyBatches(2))
+  await assert.rejects(openBytes(bytes.subarray(0, bytes.length - 5)), /does not end as a Parquet file/)
+  await assert.rejects(openBytes(Buffer.alloc(5)), /at least 8 bytes/)
+  await assert.rejects(
+    openDataFile(async () => null, 100),
+    MissingFile,
+  )
+  await assert.rejects(
+    openDataFile(async () => Buffer.alloc(3), 100),
+    /bytes 0 to 100 of the data file are 3 bytes/,
+  )
+})
+
+test('fetched columns can be restored later, from any offset', async () => {
+  const batches = manyBatches(5)
+  const { file } = await openBytes(encodeFile(batches).bytes)
+  const fetched = await fetchGroup(file, file.groups[0]!)
+  const from = async (offset: number) => (await restoreGroup(fetched, offset)).map(({ baseOffset }) => baseOffset)
+  assert.deepEqual(await from(0), [0, 12, 24, 36, 48])
+  assert.deepEqual(await from(9), [0, 12, 24, 36, 48])
+  assert.deepEqual(await from(10), [12, 24, 36, 48])
+  assert.deepEqual(await from(57), [48])
+  assert.deepEqual(await from(58), [])
+})
