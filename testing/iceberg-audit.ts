@@ -6,6 +6,7 @@ import { PassThrough } from 'node:stream'
 import avsc from 'avsc'
 import type { Objects } from '../src/tier/objects/objects.ts'
 
+// biome-ignore lint/suspicious/noExplicitAny: the records are checked by name, and a wrong type is a finding
 type Named = Record<string, any>
 
 export interface AuditOptions {
@@ -51,8 +52,8 @@ function parseExactly(text: string): Named {
 
 async function readRecords(bytes: Uint8Array): Promise<Named[]> {
   const decoder = new avsc.streams.BlockDecoder({
-    parseHook: (schema: any) => avsc.Type.forSchema(schema, { registry: { long: LONG }, wrapUnions: 'never' }),
-  } as any)
+    parseHook: (schema: avsc.Schema) => avsc.Type.forSchema(schema, { registry: { long: LONG }, wrapUnions: 'never' }),
+  } as ConstructorParameters<typeof avsc.streams.BlockDecoder>[0])
   const input = new PassThrough()
   input.end(Buffer.from(bytes))
   const records: Named[] = []

@@ -132,7 +132,7 @@ const isBelow = (random: Random, share: number) => random.below(1_000_000) < sha
 
 /**
  * Returns the place with faults by the seed of `random`. Each call takes some turns of the event loop, so that callers
- * meet in any order. `lateEnough` is awaited before the effect of a late create.
+ * meet in any order.
  */
 export function withFaults(objects: Objects, faults: Faults, random: Random): Objects {
   const turns = async (most: number) => {
@@ -152,8 +152,23 @@ export function withFaults(objects: Objects, faults: Faults, random: Random): Ob
       if (isBelow(random, faults.lost)) throw away(call, 'the answer was lost')
     },
   })
+  // As the adapters do, every call but a create is attempted three times.
+  const thrice = async <T>(work: () => Promise<T>): Promise<T> => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await work()
+      } catch (error) {
+        if (attempt === 3 || !(error instanceof ObjectStoreError)) throw error
+      }
+    }
+  }
   return {
     ...hooked,
+    read: (key, range) => thrice(() => hooked.read(key, range)),
+    stat: key => thrice(() => hooked.stat(key)),
+    write: (key, parts) => thrice(() => hooked.write(key, parts)),
+    replace: (key, bytes) => thrice(() => hooked.replace(key, bytes)),
+    delete: keys => thrice(() => hooked.delete(keys)),
     async create(key, bytes) {
       if (!isBelow(random, faults.late)) return hooked.create(key, bytes)
       void turns(40).then(() => objects.create(key, bytes))

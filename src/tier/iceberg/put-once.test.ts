@@ -46,7 +46,11 @@ test('a version that exists with other bytes is lost, and with our bytes it is o
 test('a request whose answer was lost is found, and is not sent again', async () => {
   const { memory, deps } = world()
   let creates = 0
-  const counted = withHooks(memory, { before: ({ verb }) => void (creates += Number(verb === 'create')) })
+  const counted = withHooks(memory, {
+    before({ verb }) {
+      if (verb === 'create') creates++
+    },
+  })
   const objects = failing(counted, 'create', 'after', ['unknown'])
   assert.deepEqual(await putOnce(objects, KEY, OURS, confirm, deps), { kind: 'ours' })
   assert.equal(creates, 1)

@@ -3,6 +3,7 @@
 
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
+import { ObjectStoreError } from '../objects/objects.ts'
 import { liveFiles, liveRows, loadManifest, type ManifestFile, writeManifestList } from './manifest-lists.ts'
 import { type AddedFile, addedEntry, ManifestWriter, type Stamp } from './manifest-writer.ts'
 import { type DataFile, type ManifestEntry, STATUS } from './manifests.ts'
@@ -57,10 +58,7 @@ export async function stageSnapshot(
     throw new BadMetadata(`${metadata.location} lacks some of the files that a rewrite would replace`)
   if (change.append.length === 0 && removed.length === 0) return null
 
-  const merged =
-    kept.filter(each => isMergeable(each, writer.specId)).length + 1 >= MERGE_AT
-      ? await mergeManifests(clock, table, kept, writer)
-      : kept
+  const merged = await merge(clock, table, kept, writer)
   if (change.append.length > 0 && appended.manifest?.specId !== writer.specId)
     appended.manifest = await writer.write(change.append.map(file => addedEntry(table, file, snapshotId)))
   // An added manifest is written before its sequence number is known. The list tells it.
@@ -87,6 +85,24 @@ export async function stageSnapshot(
   }
   const attemptKeys = [listKey, ...writer.keys.filter(key => uriOf(objects, key) !== appended.manifest?.path)]
   return { metadata: withSnapshot(metadata, snapshot), manifests, attemptKeys }
+}
+
+/**
+ * Joins manifests when it is time. A commit must not wait for that: if the store does not answer, a later commit does it.
+ */
+async function merge(
+  clock: Clock,
+  table: Table,
+  manifests: readonly ManifestFile[],
+  writer: ManifestWriter,
+): Promise<readonly ManifestFile[]> {
+  if (manifests.filter(each => isMergeable(each, writer.specId)).length + 1 < MERGE_AT) return manifests
+  try {
+    return await mergeManifests(clock, table, manifests, writer)
+  } catch (error) {
+    if (error instanceof ObjectStoreError && error.kind === 'away') return manifests
+    throw error
+  }
 }
 
 /** The list is merged when it would have this many small manifests. */
