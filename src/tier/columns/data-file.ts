@@ -2,6 +2,23 @@
 // index of the archive is made from them. The same facts stand in the key-value metadata of the file (kafka.*), so
 // that they can be read again without the table. This file writes and reads no Parquet.
 
+/** A range of offsets in which a producer id's transaction was aborted. */
+export interface AbortedTransaction {
+  readonly producerId: number
+  readonly firstOffset: number
+  readonly lastOffset: number
+}
+
+export interface SegmentStart {
+  /** The segment covers the offsets [base, next). */
+  readonly base: number
+  readonly next: number
+  /** When the broker sealed it, in ms since 1970. */
+  readonly ingestedAt: number
+  /** Transactional batches outside of these ranges count as committed. */
+  readonly aborted?: readonly AbortedTransaction[]
+}
+
 /** A sealed segment of the log whose records are in the file. */
 export interface SegmentFacts {
   /** The segment covers the offsets [base, next). */
@@ -67,3 +84,9 @@ export const MICROS = 1000
 /** The range of the column `timestamp` in ms: the years 1 to 9999, which every engine can show. */
 export const MIN_TIMESTAMP_MS = -62_135_596_800_000
 export const MAX_TIMESTAMP_MS = 253_402_300_799_999
+
+/**
+ * A block of rows ends with the batch that makes it this large, in bytes as clients see them. Pages begin only where
+ * blocks begin, so that a part of a large row group can be read.
+ */
+export const BLOCK_BYTES = 256 * 1024

@@ -1,0 +1,126 @@
+// Makes data files in threads. A job is one file: it has a thread until the file is finished or abandoned. The caller
+// writes the parts that each call returns before it makes the next call, so that a slow store holds the encoder back.
+
+import type { Clock } from '../../base/clock.ts'
+import type { DataFileFacts, SegmentStart } from './data-file.ts'
+import { BadBatch, type EncodeOptions } from './encode.ts'
+import type { Encoded, EncoderCall } from './encoder-worker.ts'
+import { type Thread, Threads } from './threads.ts'
+
+export class EncoderThreads {
+  readonly #threads: Threads
+
+  constructor(clock: Clock, most: number) {
+    this.#threads = new Threads({
+      name: 'encoder',
+      script: new URL('./encoder-worker.ts', import.meta.url),
+      most,
+      clock,
+      errorOf: ({ name, message, offset }) =>
+        name === 'BadBatch' && offset !== undefined ? new BadBatch(offset, message) : new Error(message),
+    })
+  }
+
+  get size(): number {
+    return this.#threads.size
+  }
+
+  /** Begins a file when a thread is free. The caller must finish or abandon the job. */
+  async open(options: EncodeOptions): Promise<EncodeJob> {
+    const thread = await this.#threads.take()
+    const job = new EncodeJob(thread, () => this.#threads.give(thread))
+    await job.open(options)
+    return job
+  }
+
+  /** Ends the threads. Jobs fail with ThreadEnded. */
+  async close(): Promise<void> {
+    await this.#threads.close()
+  }
+}
+
+/** One file. After a call that failed the job is over, and what was written of the file is not a file. */
+export class EncodeJob {
+  readonly #thread: Thread
+  readonly #giveBack: () => void
+  #isOver = false
+  /** Bytes of memory that the open row group takes; close it to free them. */
+  heldBytes = 0
+  /** Bytes of the file so far. */
+  writtenBytes = 0
+
+  constructor(thread: Thread, giveBack: () => void) {
+    this.#thread = thread
+    this.#giveBack = giveBack
+  }
+
+  async open(options: EncodeOptions): Promise<void> {
+    await this.#ask(['open', options])
+  }
+
+  /** Begins the next segment of the file. */
+  async begin(segment: SegmentStart): Promise<Uint8Array[]> {
+    return this.#note(await this.#ask<Encoded>(['begin', segment]))
+  }
+
+  /** Adds batches of the segment; copies them. Rejects with BadBatch. */
+  async add(batches: readonly Uint8Array[]): Promise<Uint8Array[]> {
+    const { views, memory } = copied(batches)
+    return this.#note(await this.#ask<Encoded>(['add', views], [memory]))
+  }
+
+  async closeGroup(): Promise<Uint8Array[]> {
+    return this.#note(await this.#ask<Encoded>(['close-group']))
+  }
+
+  /** Ends the file, and the job. */
+  async finish(): Promise<{ readonly parts: Uint8Array[]; readonly facts: DataFileFacts }> {
+    const encoded = await this.#ask<Encoded>(['finish'])
+    this.#over()
+    return { parts: this.#note(encoded), facts: encoded.facts! }
+  }
+
+  /** Ends the job without a file. */
+  async abandon(): Promise<void> {
+    if (this.#isOver) return
+    await this.#ask(['abandon'])
+    this.#over()
+  }
+
+  async #ask<T>(call: EncoderCall, memory: readonly ArrayBuffer[] = []): Promise<T> {
+    if (this.#isOver) throw new Error('the job of this file is over')
+    try {
+      return await this.#thread.ask<T>(call, memory)
+    } catch (error) {
+      this.#over()
+      throw error
+    }
+  }
+
+  #note({ parts, heldBytes, writtenBytes }: Encoded): Uint8Array[] {
+    this.heldBytes = heldBytes
+    this.writtenBytes = writtenBytes
+    return [...parts]
+  }
+
+  #over(): void {
+    this.#isOver = true
+    this.#giveBack()
+  }
+}
+
+/** Returns copies of the batches in one piece of memory: a store may share theirs. */
+function copied(batches: readonly Uint8Array[]): {
+  readonly views: readonly Uint8Array[]
+  readonly memory: ArrayBuffer
+} {
+  const memory = new ArrayBuffer(batches.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  const views = batches.map(bytes => {
+    const view = new Uint8Array(memory, at, bytes.length)
+    view.set(bytes)
+    at += bytes.length
+    return view
+  })
+  return { views, memory }
+}

@@ -1,0 +1,127 @@
+// Files that another writer made: whole batches come back as they were, and of others the records that are left.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { zstdDecompressSync } from 'node:zlib'
+import { parquetReadObjects } from 'hyparquet'
+import { parquetWriteBuffer } from 'hyparquet-writer'
+import { craftBatch, encodeFile, openBytes, readFile } from '../../../testing/data-files.ts'
+import { readRecords, viewBatch } from '../../protocol/records.ts'
+import { parquetSchema } from './parquet-schema.ts'
+import { TABLE_COLUMNS } from './table-schema.ts'
+import { findByTime, findLargestTime } from './time-search.ts'
+
+type Rows = Record<string, unknown>[]
+
+/**
+ * Rewrites a file as another engine would: other pages, another codec, no bounds, and the rows that `change` returns.
+ */
+async function rewritten(batches: readonly Buffer[], change: (rows: Rows) => Rows, left: readonly string[] = []) {
+  const { bytes } = encodeFile(batches)
+  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
+  const rows = await parquetReadObjects({
+    file,
+    utf8: false,
+    compressors: { ZSTD: input => zstdDecompressSync(input) },
+    parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
+  })
+  const columns = TABLE_COLUMNS.filter(({ name }) => !left.includes(name))
+  const changed = change(rows)
+  const written = parquetWriteBuffer({
+    schema: parquetSchema(columns),
+    columnData: columns.map(({ name }) => ({ name, data: changed.map(row => row[name]) })),
+    statistics: false,
+  })
+  return await openBytes(Buffer.from(written))
+}
+
+const headers = [
+  [Buffer.from('h'), Buffer.from('v')],
+  [Buffer.from('n'), null],
+] as const
+const batches = [
+  craftBatch({
+    records: [{ key: Buffer.from('a'), headers }, { value: Buffer.from('b'), timestampDelta: 5n }, {}],
+    producerId: 3n,
+    producerEpoch: 0,
+    baseSequence: 0,
+  }),
+  craftBatch({ baseOffset: 3, records: [{ value: Buffer.from('packed') }, {}], codec: 'zstd', leaderEpoch: 1 }),
+  craftBatch({
+    baseOffset: 5,
+    records: [{}, { timestampDelta: 2n }],
+    isAppendTime: true,
+    maxTimestamp: 1_700_000_000_009n,
+  }),
+]
+
+test('batches whose rows are all there come back byte for byte, in any order of the rows', async () => {
+  for (const change of [(rows: Rows) => rows, (rows: Rows) => [...rows].reverse()]) {
+    const counted = await rewritten(batches, change)
+    assert.equal(counted.file.isOurs, false)
+    const [group] = counted.file.groups
+    assert.deepEqual([group!.firstOffset, group!.lastOffset, group!.rows], [0, 6, 7])
+    const back = await readFile(counted)
+    assert.equal(back.length, batches.length)
+    for (const [i, { bytes }] of back.entries()) assert.ok(batches[i]!.equals(bytes), `batch ${i}`)
+  }
+})
+
+test('the rows that are left of a batch become a batch without a producer id', async () => {
+  const isLeft = ({ offset }: Record<string, unknown>) => ![0n, 4n].includes(offset as bigint)
+  const back = await readFile(await rewritten(batches, rows => rows.filter(isLeft)))
+  assert.deepEqual(
+    back.map(({ baseOffset, lastOffset }) => [baseOffset, lastOffset]),
+    [
+      [1, 2],
+      [3, 3],
+      [5, 6],
+    ],
+  )
+  assert.equal(viewBatch(back[0]!.bytes).producerId, -1)
+  assert.equal(viewBatch(back[1]!.bytes).leaderEpoch, 1)
+  assert.ok(back.every(({ bytes }) => viewBatch(bytes).isIntact))
+  const source = (await Promise.all(batches.map(batch => readRecords(batch)))).flat()
+  const records = (await Promise.all(back.map(({ bytes }) => readRecords(bytes)))).flat()
+  assert.deepEqual(
+    records,
+    source.filter(({ offset }) => ![0, 4].includes(offset)),
+  )
+})
+
+test('columns that another writer left out are no obstacle', async () => {
+  const counted = await rewritten(batches, rows => rows, ['batch_header', 'batch_raw', 'headers', 'txn_state'])
+  const back = await readFile(counted)
+  const records = (await Promise.all(back.map(({ bytes }) => readRecords(bytes)))).flat()
+  assert.deepEqual(
+    records.map(({ offset, value }) => [offset, value?.toString() ?? null]),
+    [
+      [0, null],
+      [1, 'b'],
+      [2, null],
+      [3, 'packed'],
+      [4, null],
+      [5, null],
+      [6, null],
+    ],
+  )
+})
+
+test('control records and aborted ones do not come back without their batch', async () => {
+  const control = craftBatch({
+    records: [{ key: Buffer.of(0, 0, 0, 0), value: Buffer.alloc(6) }],
+    isControl: true,
+    isTransactional: true,
+    producerId: 1n,
+    producerEpoch: 0,
+  })
+  const back = await readFile(await rewritten([control], rows => rows, ['batch_header']))
+  assert.deepEqual(back, [])
+})
+
+test('records are found by time in files of other writers', async () => {
+  const { file } = await rewritten(batches, rows => rows)
+  const found = { offset: 1, timestamp: 1_700_000_000_005, leaderEpoch: 0 }
+  assert.deepEqual(await findByTime(file, 1_700_000_000_001), found)
+  assert.deepEqual(await findLargestTime(file), { offset: 5, timestamp: 1_700_000_000_009, leaderEpoch: 0 })
+})

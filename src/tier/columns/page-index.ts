@@ -1,0 +1,67 @@
+// The page index of a column chunk: where its pages are and which rows they have. It lies between the row groups and
+// the footer, so that the bytes that were fetched with the footer often have it.
+
+import type { ColumnChunk } from 'hyparquet'
+import { readColumnIndex, readOffsetIndex } from 'hyparquet'
+import { type DataFile, spanOf } from './open-file.ts'
+import { DamagedFile, toMs } from './page-cursors.ts'
+
+export interface PageAt {
+  /** Where it is in the file. */
+  readonly start: number
+  readonly end: number
+  readonly firstRow: number
+  readonly rows: number
+  /** The smallest and the largest value; in ms for times. Null without a column index. */
+  readonly least: number | null
+  readonly most: number | null
+}
+
+/** Returns the pages of a chunk in order. A chunk without an index has one page, or must be read as one. */
+export async function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number): Promise<PageAt[]> {
+  const { offset_index_offset, offset_index_length } = chunk
+  if (offset_index_offset === undefined || offset_index_length === undefined) {
+    const bounds = chunk.meta_data?.statistics
+    return [
+      {
+        ...spanOf(chunk),
+        firstRow: 0,
+        rows,
+        least: asNumber(chunk, bounds?.min_value),
+        most: asNumber(chunk, bounds?.max_value),
+      },
+    ]
+  }
+  const { page_locations: pages } = readOffsetIndex(await indexAt(file, offset_index_offset, offset_index_length))
+  const bounds = await boundsOf(file, chunk)
+  return pages.map(({ offset, compressed_page_size, first_row_index }, i) => ({
+    start: Number(offset),
+    end: Number(offset) + compressed_page_size,
+    firstRow: Number(first_row_index),
+    rows: Number(pages[i + 1]?.first_row_index ?? rows) - Number(first_row_index),
+    least: asNumber(chunk, bounds?.min_values[i]),
+    most: asNumber(chunk, bounds?.max_values[i]),
+  }))
+}
+
+async function boundsOf(file: DataFile, chunk: ColumnChunk) {
+  const { column_index_offset, column_index_length } = chunk
+  if (column_index_offset === undefined || column_index_length === undefined) return null
+  const path = chunk.meta_data!.path_in_schema
+  const element = file.metadata.schema.find(({ name }) => name === path.at(-1))!
+  const parsers = { timestampFromMicroseconds: (micros: bigint) => micros }
+  return readColumnIndex(await indexAt(file, column_index_offset, column_index_length), element, parsers)
+}
+
+function asNumber(chunk: ColumnChunk, bound: unknown): number | null {
+  if (typeof bound !== 'bigint') return null
+  return chunk.meta_data!.path_in_schema[0] === 'timestamp' ? toMs(Number(bound)) : Number(bound)
+}
+
+async function indexAt(file: DataFile, offset: bigint, length: number): Promise<{ view: DataView; offset: number }> {
+  const start = Number(offset)
+  if (!(length > 0 && start + length <= file.size))
+    throw new DamagedFile(`a page index of ${length} bytes does not fit`)
+  const bytes = await file.tail.at(start, length)
+  return { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 }
+}

@@ -1,0 +1,123 @@
+// Data pages of version 2, the unit that Parquet compresses: levels, then the values in zstd. A column chunk collects
+// its finished pages here until its row group is closed, so that a group costs its compressed bytes of memory and not
+// the values. Values have the encodings PLAIN and RLE_DICTIONARY only, which every engine reads.
+
+import { constants, zstdCompressSync } from 'node:zlib'
+import type { Encoding, PageHeader } from 'hyparquet'
+import { ByteWriter } from 'hyparquet-writer'
+import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
+import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
+
+export interface Page {
+  /** Header, levels and compressed values. */
+  readonly bytes: Uint8Array
+  /** Bytes without compression, with the header. */
+  readonly plainBytes: number
+  readonly rows: number
+  readonly nulls: number
+  /** The smallest and the largest value as bounds; null without statistics, or if all values are null. */
+  readonly bounds: readonly [Uint8Array, Uint8Array] | null
+}
+
+export interface PageParts {
+  readonly encoding: Encoding
+  /** The values that are not null, encoded. */
+  readonly values: Uint8Array
+  readonly valueCount: number
+  readonly nulls: number
+  readonly rows: number
+  readonly repetitionLevels?: Uint8Array
+  readonly definitionLevels?: Uint8Array
+  readonly bounds?: readonly [Uint8Array, Uint8Array] | null
+}
+
+export function dataPage(parts: PageParts): Page {
+  const { encoding, values, valueCount, nulls, rows, repetitionLevels, definitionLevels } = parts
+  const packed = pack(values)
+  const repetition = repetitionLevels?.length ?? 0
+  const definition = definitionLevels?.length ?? 0
+  const bytes = withHeader(
+    {
+      type: 'DATA_PAGE_V2',
+      uncompressed_page_size: repetition + definition + values.length,
+      compressed_page_size: repetition + definition + packed.length,
+      data_page_header_v2: {
+        num_values: valueCount,
+        num_nulls: nulls,
+        num_rows: rows,
+        encoding,
+        definition_levels_byte_length: definition,
+        repetition_levels_byte_length: repetition,
+        is_compressed: true,
+      },
+    },
+    repetitionLevels,
+    definitionLevels,
+    packed,
+  )
+  const plainBytes = bytes.length - packed.length + values.length
+  return { bytes, plainBytes, rows, nulls, bounds: parts.bounds ?? null }
+}
+
+/** Returns the page with the values of a dictionary, PLAIN. */
+export function dictionaryPage(values: Uint8Array, count: number): Page {
+  const packed = pack(values)
+  const bytes = withHeader(
+    {
+      type: 'DICTIONARY_PAGE',
+      uncompressed_page_size: values.length,
+      compressed_page_size: packed.length,
+      dictionary_page_header: { num_values: count, encoding: 'PLAIN' },
+    } as PageHeader,
+    undefined,
+    undefined,
+    packed,
+  )
+  return { bytes, plainBytes: bytes.length - packed.length + values.length, rows: 0, nulls: 0, bounds: null }
+}
+
+/** Returns the levels in the hybrid of runs and packed bits. */
+export function encodeLevels(levels: Uint8Array, bits: number): Uint8Array {
+  const writer = new ByteWriter(64)
+  writeRleBitPackedHybrid(writer, levels, bits)
+  return writer.getBytes()
+}
+
+/** Returns `count` equal levels. */
+export function equalLevels(level: number, count: number): Uint8Array {
+  const writer = new ByteWriter(8)
+  writer.appendVarInt(count << 1)
+  writer.appendUint8(level)
+  return writer.getBytes()
+}
+
+/** Level 1 compresses and decompresses faster than snappy does, to fewer bytes. */
+const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
+const LEAST_CHUNK = 1024
+const MOST_CHUNK = 1 << 20
+
+function pack(values: Uint8Array): Buffer {
+  const chunkSize = Math.min(MOST_CHUNK, Math.max(LEAST_CHUNK, values.length >> 1))
+  return zstdCompressSync(values, { params: LEVEL, chunkSize })
+}
+
+/** Copies the parts into memory of just their size: results of zlib can hold more than they show. */
+function withHeader(
+  header: PageHeader,
+  repetitionLevels: Uint8Array = NONE,
+  definitionLevels: Uint8Array = NONE,
+  values: Uint8Array = NONE,
+): Uint8Array {
+  const writer = new ByteWriter(64)
+  writePageHeader(writer, header)
+  const parts = [writer.getBytes(), repetitionLevels, definitionLevels, values]
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const part of parts) {
+    bytes.set(part, at)
+    at += part.length
+  }
+  return bytes
+}
+
+const NONE = new Uint8Array(0)

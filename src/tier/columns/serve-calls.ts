@@ -1,0 +1,42 @@
+// The side of a thread that answers calls, one after the other (threads.ts). A call that fails is answered with the
+// parts of its error: the class of an error does not survive the way between threads.
+
+import { parentPort } from 'node:worker_threads'
+import { stepBack } from '../../base/quiet-thread.ts'
+import type { Answer } from './threads.ts'
+
+export interface Result {
+  readonly result: unknown
+  /** Handed over with the result. */
+  readonly memory: readonly ArrayBuffer[]
+}
+
+/** Answers the calls that come to this thread, which steps back for all others. */
+export function serveCalls(work: (call: never) => Result | Promise<Result>): void {
+  stepBack()
+  let last: Promise<void> = Promise.resolve()
+  parentPort!.on('message', call => {
+    last = last.then(() => answer(work, call))
+  })
+}
+
+async function answer(work: (call: never) => Result | Promise<Result>, call: unknown): Promise<void> {
+  try {
+    const { result, memory } = await work(call as never)
+    parentPort!.postMessage({ kind: 'done', result } satisfies Answer, memory)
+  } catch (error) {
+    const { name, message, offset } = error as Error & { offset?: number }
+    const failed: Answer = { kind: 'failed', name, message, ...(offset !== undefined && { offset }) }
+    parentPort!.postMessage(failed)
+  }
+}
+
+/** Returns the memory of these bytes, each piece once. */
+export function memoryOf(all: readonly Uint8Array[]): ArrayBuffer[] {
+  return [...new Set(all.map(({ buffer }) => buffer as ArrayBuffer))]
+}
+
+/** Frees memory at once, instead of at the next garbage collection. */
+export function release(all: readonly Uint8Array[]): void {
+  for (const buffer of memoryOf(all)) if (buffer.byteLength > 0) buffer.transfer(0)
+}

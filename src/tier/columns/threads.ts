@@ -1,0 +1,164 @@
+// A limited number of threads for work that takes a processor. A thread starts when it is first needed and ends when
+// it has been idle for a while. A caller has a thread to itself until it gives it back. A thread that dies fails the
+// calls that wait for it, and the next caller gets another one. This file knows nothing of the work.
+
+import { Worker } from 'node:worker_threads'
+import { assert } from '../../base/assert.ts'
+import type { Clock, Timer } from '../../base/clock.ts'
+
+/** The thread ended before it answered, or the pool was closed. The same work may succeed in another thread. */
+export class ThreadEnded extends Error {
+  override readonly name = 'ThreadEnded'
+}
+
+/** An answer of a thread: errors lose their class on the way, so they travel as their parts. */
+export type Answer =
+  | { readonly kind: 'done'; readonly result: unknown }
+  | { readonly kind: 'failed'; readonly name: string; readonly message: string; readonly offset?: number }
+
+export interface ThreadOptions {
+  /** For messages: 'encoder', for example. */
+  readonly name: string
+  readonly script: URL
+  /** The most threads at one time. */
+  readonly most: number
+  readonly clock: Clock
+  /** Makes the error of an answer. */
+  readonly errorOf: (failed: Answer & { readonly kind: 'failed' }) => Error
+}
+
+/** An idle thread ends after this time. */
+const IDLE_MS = 10_000
+/** The room for young objects in MB. By default it is 48 MB. */
+const YOUNG_MB = 16
+
+export class Threads {
+  readonly #options: ThreadOptions
+  readonly #idle: Thread[] = []
+  readonly #all = new Set<Thread>()
+  readonly #waiting: PromiseWithResolvers<Thread>[] = []
+  #isClosed = false
+
+  constructor(options: ThreadOptions) {
+    assert(options.most >= 1, `a pool has at least one thread, got ${options.most}`)
+    this.#options = options
+  }
+
+  /** The threads that exist. */
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** Resolves with a thread when one is free, in the order of the callers. Rejects once the pool is closed. */
+  async take(): Promise<Thread> {
+    if (this.#isClosed) throw this.#closed()
+    const idle = this.#idle.pop()
+    if (idle !== undefined) {
+      idle.stay()
+      return idle
+    }
+    if (this.#all.size < this.#options.most) return this.#start()
+    const waiting = Promise.withResolvers<Thread>()
+    this.#waiting.push(waiting)
+    return await waiting.promise
+  }
+
+  /** Takes a thread back. */
+  give(thread: Thread): void {
+    const waiting = this.#waiting.shift()
+    if (thread.isAlive) {
+      if (waiting !== undefined) waiting.resolve(thread)
+      else {
+        this.#idle.push(thread)
+        thread.leaveAfter(IDLE_MS)
+      }
+    } else waiting?.resolve(this.#start())
+  }
+
+  /** Ends all threads. Calls that wait for them fail. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const { reject } of this.#waiting.splice(0)) reject(this.#closed())
+    this.#idle.length = 0
+    await Promise.all([...this.#all].map(thread => thread.end()))
+  }
+
+  #closed(): ThreadEnded {
+    return new ThreadEnded(`the ${this.#options.name} threads are closed`)
+  }
+
+  #start(): Thread {
+    const thread = new Thread(this.#options, () => {
+      this.#all.delete(thread)
+      const at = this.#idle.indexOf(thread)
+      if (at >= 0) this.#idle.splice(at, 1)
+    })
+    this.#all.add(thread)
+    return thread
+  }
+}
+
+/** One thread. It answers calls in their order. */
+export class Thread {
+  readonly #options: ThreadOptions
+  readonly #worker: Worker
+  readonly #asked: PromiseWithResolvers<unknown>[] = []
+  readonly #onEnd: () => void
+  #timer: Timer | null = null
+  #isAlive = true
+
+  constructor(options: ThreadOptions, onEnd: () => void) {
+    this.#options = options
+    this.#onEnd = onEnd
+    this.#worker = new Worker(options.script, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
+    this.#worker.on('message', (answer: Answer) => this.#settle(answer))
+    this.#worker.on('error', cause => this.#fail(`failed: ${(cause as Error).message}`, cause))
+    this.#worker.on('exit', status => this.#fail(`ended with status ${status}`))
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive
+  }
+
+  /** Makes a call, and hands this memory over. Rejects with the error of the work, or with ThreadEnded. */
+  ask<T>(call: unknown, memory: readonly ArrayBuffer[] = []): Promise<T> {
+    const asked = Promise.withResolvers<unknown>()
+    if (!this.#isAlive) asked.reject(new ThreadEnded(`the ${this.#options.name} thread has ended`))
+    else {
+      this.#asked.push(asked)
+      this.#worker.ref()
+      this.#worker.postMessage(call, memory)
+    }
+    return asked.promise as Promise<T>
+  }
+
+  stay(): void {
+    this.#timer?.cancel()
+    this.#timer = null
+  }
+
+  leaveAfter(delayMs: number): void {
+    this.#timer = this.#options.clock.timer(delayMs, () => void this.end())
+  }
+
+  async end(): Promise<void> {
+    this.stay()
+    await this.#worker.terminate()
+    this.#fail('was stopped')
+  }
+
+  #settle(answer: Answer): void {
+    const asked = this.#asked.shift()!
+    // An idle thread does not keep the process alive.
+    if (this.#asked.length === 0) this.#worker.unref()
+    if (answer.kind === 'done') asked.resolve(answer.result)
+    else asked.reject(this.#options.errorOf(answer))
+  }
+
+  #fail(why: string, cause?: unknown): void {
+    if (this.#isAlive) this.#onEnd()
+    this.#isAlive = false
+    const error = new ThreadEnded(`the ${this.#options.name} thread ${why}`, { cause })
+    for (const { reject } of this.#asked.splice(0)) reject(error)
+  }
+}
