@@ -42,16 +42,16 @@ export interface Objects {
    */
   write(key: string, parts: AsyncIterable<Uint8Array> | Uint8Array): Promise<{ readonly size: number }>
   /**
-   * Creates an object if no object has the key. The request is sent once; only a refusal that is certain to have changed
-   * nothing is answered with another request. Rejects with kind 'unknown' if the object may have been created or may yet
-   * be, and with 'conflict' if the store saw another create of the key and decided nothing (409 of S3).
+   * Creates an object if no object has the key. The request is sent once; only a refusal that is certain to have
+   * changed nothing is answered with another request. Rejects with kind 'unknown' if the object may have been created
+   * or may yet be, and with 'conflict' if the store saw another create of the key and decided nothing (409 of S3).
    */
   create(key: string, bytes: Uint8Array): Promise<'created' | 'exists'>
   /** Writes an object whether or not it exists. A reader sees the former bytes or the new ones. */
   replace(key: string, bytes: Uint8Array): Promise<void>
   /**
    * Yields the objects whose keys begin with the prefix, in the order of the UTF-8 bytes of their keys. An object that
-   * is created or deleted meanwhile may be missing. Foreign objects whose keys break the rules of checkKey are left out.
+   * is created or deleted meanwhile may be missing. Foreign objects whose keys break the rules of checkKey are missing.
    */
   list(prefix: string): AsyncIterable<ListedObject>
   /** Deletes the objects; a missing object is no error. If it rejects, some of them may have been deleted. */
@@ -61,8 +61,8 @@ export interface Objects {
 }
 
 /**
- * - away: the store cannot be reached, answers 5xx, or answers too late. The request changed nothing or may be repeated.
- * - refused: the store will not do it: no permission, wrong credentials, no such bucket, or a key that breaks the rules.
+ * - away: the store cannot be reached, answers 5xx or answers too late. The request changed nothing or may be repeated.
+ * - refused: the store will not do it: no permission, wrong credentials, no bucket, or a key that breaks the rules.
  * - unknown: the object of a `create` may exist or not.
  * - conflict: another `create` of the key was in flight. The same request may be repeated.
  * - full: the store has no room.

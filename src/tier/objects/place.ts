@@ -2,13 +2,12 @@
 // told apart.
 
 import { isAbsolute, normalize } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
 import { cut } from '../../base/cut.ts'
 import { printable } from '../../base/printable.ts'
-import type { Random } from '../../base/random.ts'
-import { openFolder } from './folder.ts'
+import { type FolderDeps, openFolder } from './folder.ts'
 import { type Objects, objectionToKey } from './objects.ts'
-import { openS3, type S3Options } from './s3.ts'
+import { openS3 } from './s3.ts'
+import type { S3Options } from './s3-client.ts'
 
 export type Place =
   | { readonly kind: 's3'; readonly bucket: string; readonly prefix: string }
@@ -23,8 +22,8 @@ const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/
 const LONGEST_PREFIX_BYTES = 200
 
 /**
- * Returns the place. The prefix of a bucket is '' or has no '/' at its ends. Throws an Error that names the text and the
- * two forms if the text is neither of them.
+ * Returns the place. The prefix of a bucket is '' or has no '/' at its ends. Throws an Error that names the text and
+ * the two forms if the text is neither of them.
  */
 export function parsePlace(text: string): Place {
   const refuse = (why: string) => new Error(`'${printable(cut(withoutLogin(text)))}' is no place for objects: ${why}`)
@@ -52,7 +51,8 @@ export function parsePlace(text: string): Place {
 
   function checkForSql(part: string): void {
     const found = /[?#%]/.exec(part)
-    if (found !== null) throw refuse(`it has a '${found[0]}', and SQL engines would read the name of a file differently`)
+    if (found !== null)
+      throw refuse(`it has a '${found[0]}', and SQL engines would read the name of a file differently`)
   }
 }
 
@@ -62,13 +62,9 @@ function withoutLogin(text: string): string {
 }
 
 /**
- * Opens a place. Reaches no store: a store that is away rejects the first call, and not this one. Loads the client of S3
+ * Opens a place. Asks no store: a store that is away rejects the first call, and not this one. Loads the client of S3
  * only for a bucket.
  */
-export async function openObjects(
-  place: Place,
-  options: S3Options,
-  deps: { readonly clock: Clock; readonly random: Random },
-): Promise<Objects> {
+export async function openObjects(place: Place, options: S3Options, deps: FolderDeps): Promise<Objects> {
   return place.kind === 'folder' ? openFolder(place.path, deps) : openS3(place, options)
 }
