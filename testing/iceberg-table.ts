@@ -108,7 +108,7 @@ export function factsOf({ partition, base, next, ingestedAt = Date.UTC(2026, 10,
 /** Writes the file of a segment under a name that no other file has. */
 export async function upload(objects: Objects, segment: TestSegment, random: Random): Promise<AddedFile> {
   const { partition, base, next, ingestedAt = Date.UTC(2026, 10, 20) } = segment
-  const name = { partition, ingestedAt, firstOffset: base, lastOffset: next - 1, kafkaBytes: (next - base) * 100 }
+  const name = { partition, ingestedAt, base, next, kafkaBytes: (next - base) * 100 }
   const file = factsOf(segment, dataFileKey(LOCATION, name, uuidText(random)))
   await objects.write(file.key, Buffer.alloc(file.size, 'PAR1'))
   return file

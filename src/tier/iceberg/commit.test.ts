@@ -102,6 +102,8 @@ test('a commit onto an old version is staged again onto what others committed, a
   assert.match(text, new RegExp(`"added-by":\\{"ratio":1.0,"id":${FOREIGN_ID}\\}`))
   assert.match(text, /"x-vendor":\{"exponent":1e3,"big":18446744073709551615\}/)
   assert.match(text, new RegExp(`"parent-snapshot-id":${FOREIGN_ID},`))
+  // The foreign snapshot has no totals. They were counted again.
+  assert.equal(currentSnapshot(rebased.table.metadata)!.summary['total-files-size'], '192')
   assert.equal(rebased.table.metadata.properties[RANGES], '{"0":[[0,20]],"1":[[0,5]]}')
   const audit = await assertSound(memory)
   assert.deepEqual([audit.files, audit.rows, audit.snapshots], [3, 25, 4])

@@ -18,7 +18,7 @@ import {
 import { type Faults, MemoryObjects, withFaults } from '../../../testing/memory-objects.ts'
 import { seed } from '../../../testing/seed.ts'
 import { seededRandom } from '../../base/random.ts'
-import { type Objects, ObjectStoreError } from '../objects/objects.ts'
+import { ObjectStoreError, type Objects } from '../objects/objects.ts'
 import { commit } from './commit.ts'
 import { CommitUnknown } from './put-once.ts'
 import { covers, RangeOverlap, readArchived } from './ranges.ts'

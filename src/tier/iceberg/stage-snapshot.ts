@@ -1,9 +1,10 @@
 // Stages a new snapshot: writes the manifests and the manifest list of a change onto a version of the table, and returns
 // the metadata that makes them visible. It commits nothing (commit.ts).
 
+import { aFewAtATime } from '../../base/a-few.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
-import { ObjectStoreError } from '../objects/objects.ts'
+import { ObjectStoreError, type Objects } from '../objects/objects.ts'
 import { liveFiles, liveRows, loadManifest, type ManifestFile, writeManifestList } from './manifest-lists.ts'
 import { type AddedFile, addedEntry, ManifestWriter, type Stamp } from './manifest-writer.ts'
 import { type DataFile, type ManifestEntry, STATUS } from './manifests.ts'
@@ -71,7 +72,8 @@ export async function stageSnapshot(
 
   const summary = {
     operation: change.operation,
-    ...counters(change.append, removed, manifests, parent),
+    ...changes(change.append, removed),
+    ...(await totals(clock, table, manifests, parent, sum(change.append, 'size') - sum(removed, 'size'))),
     ...change.summary,
   }
   const snapshot: Snapshot = {
@@ -164,41 +166,62 @@ async function removeFiles(
   return { kept, rewritten, removed }
 }
 
-/** Returns the counters of a snapshot's summary (Iceberg specification, "Snapshot Summary", optional fields). */
-function counters(
-  append: readonly AddedFile[],
-  removed: readonly DataFile[],
-  manifests: readonly ManifestFile[],
-  parent: Snapshot | null,
-): Record<string, string> {
-  const added = { files: append.length, rows: sum(append, 'rows'), bytes: sum(append, 'size') }
-  const deleted = { files: removed.length, rows: sum(removed, 'recordCount'), bytes: sum(removed, 'size') }
-  const data = manifests.filter(({ content }) => content === 0)
+/** Returns what the snapshot changes (Iceberg specification, "Snapshot Summary", optional fields). */
+function changes(append: readonly AddedFile[], removed: readonly DataFile[]): Record<string, string> {
   const partitions = new Set([
     ...append.map(({ partition, ingestedDay }) => `${partition},${ingestedDay}`),
     ...removed.map(({ partition }) => [...partition.values()].join(',')),
   ])
-  const before = parent === null ? 0 : Number(parent.summary?.['total-files-size'] ?? Number.NaN)
-  const totalBytes = before + added.bytes - deleted.bytes
-  const named: Record<string, number> = {
-    'added-data-files': added.files,
-    'added-records': added.rows,
-    'added-files-size': added.bytes,
-    'deleted-data-files': deleted.files,
-    'deleted-records': deleted.rows,
-    'removed-files-size': deleted.bytes,
+  const counts: Record<string, number> = {
+    'added-data-files': append.length,
+    'added-records': sum(append, 'rows'),
+    'added-files-size': sum(append, 'size'),
+    'deleted-data-files': removed.length,
+    'deleted-records': sum(removed, 'recordCount'),
+    'removed-files-size': sum(removed, 'size'),
     'changed-partition-count': partitions.size,
   }
-  const totals: Record<string, number> = {
+  return asTexts(Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0)))
+}
+
+/**
+ * Returns what the table has with the snapshot. ClickHouse writes nothing to a table without these totals, and the
+ * snapshots of other writers may lack them, so they are counted again then.
+ */
+async function totals(
+  clock: Clock,
+  { objects }: Table,
+  manifests: readonly ManifestFile[],
+  parent: Snapshot | null,
+  addedBytes: number,
+): Promise<Record<string, string>> {
+  const data = manifests.filter(({ content }) => content === 0)
+  const deletes = manifests.filter(({ content }) => content !== 0)
+  const before = (name: string) => (parent === null ? 0 : Number(parent.summary?.[name] ?? Number.NaN))
+  const bytes = before('total-files-size') + addedBytes
+  const deletedRows = (name: string) => (deletes.length === 0 ? { [name]: 0 } : known(name, before(name)))
+  return asTexts({
     'total-data-files': data.reduce((total, each) => total + liveFiles(each), 0),
     'total-records': data.reduce((total, each) => total + liveRows(each), 0),
-    // A parent of another writer may not say it. Then it stays unknown.
-    ...(Number.isSafeInteger(totalBytes) ? { 'total-files-size': totalBytes } : {}),
-    'total-delete-files': manifests.reduce((total, each) => total + (each.content === 0 ? 0 : liveFiles(each)), 0),
-  }
-  const shown = Object.entries(named).filter(([, value]) => value > 0)
-  return Object.fromEntries([...shown, ...Object.entries(totals)].map(([name, value]) => [name, String(value)]))
+    'total-files-size': Number.isSafeInteger(bytes) ? bytes : await sizeOfAll(clock, objects, manifests),
+    'total-delete-files': deletes.reduce((total, each) => total + liveFiles(each), 0),
+    ...deletedRows('total-position-deletes'),
+    ...deletedRows('total-equality-deletes'),
+  })
 }
+
+const known = (name: string, count: number) => (Number.isSafeInteger(count) ? { [name]: count } : {})
+
+async function sizeOfAll(clock: Clock, objects: Objects, manifests: readonly ManifestFile[]): Promise<number> {
+  const sizes = await aFewAtATime(clock, manifests, async manifest => {
+    const { entries } = await loadManifest(objects, manifest)
+    return entries.reduce((total, { status, file }) => total + (status === STATUS.deleted ? 0 : file.size), 0)
+  })
+  return sizes.reduce((total, size) => total + size, 0)
+}
+
+const asTexts = (counts: Readonly<Record<string, number>>) =>
+  Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, String(count)]))
 
 function sum<K extends string>(items: readonly { readonly [key in K]: number }[], key: K): number {
   return items.reduce((total, item) => total + item[key], 0)

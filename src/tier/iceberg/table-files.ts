@@ -52,9 +52,9 @@ export interface DataFileName {
   readonly partition: number
   /** When the broker sealed its first segment, in ms since 1970. The name has only its UTC day. */
   readonly ingestedAt: number
-  /** The offsets of its first and last row. */
-  readonly firstOffset: number
-  readonly lastOffset: number
+  /** The offsets [base, next) that its segments cover. They are known before the file is made; its rows are not. */
+  readonly base: number
+  readonly next: number
   /** Bytes of its batches, as clients see them. Retention counts these, not the size of the file. */
   readonly kafkaBytes: number
 }
@@ -63,12 +63,12 @@ const offsetText = (offset: number) => String(offset).padStart(OFFSET_DIGITS, '0
 
 /** Returns the key of a data file. `uuid` makes it unique, so that a second upload never writes over the first. */
 export function dataFileKey(location: string, name: DataFileName, uuid: string): string {
-  const { partition, firstOffset, lastOffset, kafkaBytes, ingestedAt } = name
-  for (const value of [partition, firstOffset, lastOffset - firstOffset, kafkaBytes])
+  const { partition, base, next, kafkaBytes, ingestedAt } = name
+  for (const value of [partition, base, next - 1 - base, kafkaBytes])
     assert(Number.isSafeInteger(value) && value >= 0, `a data file's name takes no ${value}`)
   // The day is floored as Iceberg's transform does it, so that the folder and the partition value agree.
   const day = new Date(Math.floor(ingestedAt / DAY_MS) * DAY_MS).toISOString().slice(0, 'yyyy-mm-dd'.length)
-  const offsets = `${offsetText(firstOffset)}-${offsetText(lastOffset)}`
+  const offsets = `${offsetText(base)}-${offsetText(next - 1)}`
   return `${location}/data/partition=${partition}/ingested_at_day=${day}/${offsets}-${kafkaBytes}-${uuid}.parquet`
 }
 
@@ -78,8 +78,8 @@ const FILE_NAME = /^(\d{20})-(\d{20})-(\d{1,16})-[0-9a-f-]{36}\.parquet$/
 export function readDataFileName(uriOrKey: string): Omit<DataFileName, 'partition' | 'ingestedAt'> | null {
   const found = FILE_NAME.exec(uriOrKey.slice(uriOrKey.lastIndexOf('/') + 1))
   if (found === null) return null
-  const [firstOffset, lastOffset, kafkaBytes] = found.slice(1).map(Number) as [number, number, number]
-  return { firstOffset, lastOffset, kafkaBytes }
+  const [base, last, kafkaBytes] = found.slice(1).map(Number) as [number, number, number]
+  return { base, next: last + 1, kafkaBytes }
 }
 
 /** A topic's or a namespace's name is one segment of a key and must not be read as part of a URI. */
