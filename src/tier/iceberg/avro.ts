@@ -1,6 +1,6 @@
 // Avro object container files (Avro 1.12 specification, "Object Container Files"), whole in memory. The package avsc
-// encodes and decodes the records; this file has the frame around them, because the header must keep attributes of the
-// schema that avsc drops (Iceberg's field ids):
+// encodes the records and avro-decoder.ts decodes them; this file has the frame around them, because the header must
+// keep attributes of the schema that avsc drops (Iceberg's field ids):
 //
 //   'Obj' 01 | map<bytes> with avro.schema and avro.codec | sync (16) | (count long | size long | block | sync)*
 
@@ -9,15 +9,10 @@ import { crc32, deflateRawSync, inflateRaw, zstdDecompress } from 'node:zlib'
 import avsc from 'avsc'
 import { cut } from '../../base/cut.ts'
 import { decompress } from '../../protocol/compression.ts'
+import { type AvroComplex, AvroCursor, type AvroSchema, decoderOf } from './avro-decoder.ts'
 import { asInt64, type Int64 } from './lossless-json.ts'
 
-/** A schema as JSON, with its attributes. */
-export type AvroSchema = string | readonly AvroSchema[] | AvroComplex
-export interface AvroComplex {
-  readonly type: AvroSchema
-  readonly name?: string
-  readonly [attribute: string]: unknown
-}
+export type { AvroSchema }
 
 export interface AvroFile {
   readonly header: ReadonlyMap<string, string>
@@ -51,7 +46,9 @@ const LONG = avsc.types.LongType.__with({
   compare: (a: Int64, b: Int64) => (a < b ? -1 : a > b ? 1 : 0),
 })
 
-const HEADER = avsc.Type.forSchema({ type: 'map', values: 'bytes' })
+const HEADER_SCHEMA = { type: 'map', values: 'bytes' } as const
+const HEADER = avsc.Type.forSchema(HEADER_SCHEMA)
+const readHeader = decoderOf(HEADER_SCHEMA)
 const BLOCK_LONG = avsc.Type.forSchema('long')
 
 /** Types are compiled once per schema: every manifest of a table has the same one. */
@@ -97,38 +94,27 @@ export async function readAvro(bytes: Uint8Array, name: string): Promise<AvroFil
 }
 
 async function readContainer(bytes: Buffer): Promise<AvroFile> {
-  if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) throw new Error("it does not begin with 'Obj' and 1")
-  const { value, offset } = decodeAt<Record<string, Buffer>>(HEADER, bytes, MAGIC.length)
-  const header = new Map(Object.entries(value).map(([key, text]) => [key, text.toString('utf8')]))
+  const file = new AvroCursor(bytes)
+  if (!file.take(MAGIC.length).equals(MAGIC)) throw new Error("it does not begin with 'Obj' and 1")
+  const header = new Map(
+    Object.entries(readHeader(file) as Record<string, Buffer>).map(([key, text]) => [key, text.toString('utf8')]),
+  )
   const schemaText = header.get('avro.schema')
   if (schemaText === undefined) throw new Error('its header has no avro.schema')
-  const type = typeOf(schemaText)
-  const sync = bytes.subarray(offset, offset + SYNC_BYTES)
+  const schema: AvroSchema = JSON.parse(schemaText)
+  const decode = decoderOf(schema)
+  const sync = file.take(SYNC_BYTES)
   const records: unknown[] = []
-  for (let at = offset + SYNC_BYTES; at < bytes.length; ) {
-    const count = decodeAt<number>(BLOCK_LONG, bytes, at)
-    const size = decodeAt<number>(BLOCK_LONG, bytes, count.offset)
-    const end = size.offset + size.value
-    if (count.value < 0 || size.value < 0 || end + SYNC_BYTES > bytes.length)
-      throw new Error(`a block at ${at} of ${count.value} records and ${size.value} bytes does not fit`)
-    const block = await unpack(header.get('avro.codec') ?? 'null', bytes.subarray(size.offset, end))
-    let position = 0
-    for (let left = count.value; left > 0; left--) {
-      const record = decodeAt<unknown>(type, block, position)
-      records.push(record.value)
-      position = record.offset
-    }
-    if (position !== block.length) throw new Error(`a block at ${at} has ${block.length - position} bytes too many`)
-    if (!bytes.subarray(end, end + SYNC_BYTES).equals(sync)) throw new Error(`no sync mark follows the block at ${at}`)
-    at = end + SYNC_BYTES
+  while (file.at < bytes.length) {
+    const beganAt = file.at
+    const count = file.count()
+    const block = new AvroCursor(await unpack(header.get('avro.codec') ?? 'null', file.take(file.count())))
+    if (count < 0 || count > block.bytes.length) throw new Error(`${count} records in the block at ${beganAt}`)
+    for (let left = count; left > 0; left--) records.push(decode(block))
+    if (block.at !== block.bytes.length) throw new Error(`the block at ${beganAt} is longer than its records`)
+    if (!file.take(SYNC_BYTES).equals(sync)) throw new Error(`no sync mark follows the block at ${beganAt}`)
   }
-  return { header, schema: JSON.parse(schemaText), records }
-}
-
-function decodeAt<T>(type: avsc.Type, bytes: Buffer, at: number): { readonly value: T; readonly offset: number } {
-  const decoded = type.decode(bytes, at) as { value: T; offset: number }
-  if (decoded.offset < 0) throw new Error(`it ends in the value that begins at ${at}`)
-  return decoded
+  return { header, schema, records }
 }
 
 /** The codecs that the Avro specification names, without bzip2 and xz, which no Iceberg writer is known to use. */
