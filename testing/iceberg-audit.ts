@@ -1,5 +1,5 @@
-// Inspects a table of the cold tier as an outsider: it reads JSON and Avro with the packages' own readers, by the names of
-// the Iceberg specification, and shares no code with src/tier/iceberg. For every snapshot the counts, sums, sequence
+// Inspects a table of the cold tier as an outsider: it reads JSON and Avro with the packages' own readers, by the names
+// of the Iceberg specification, and shares no code with src/tier/iceberg. For every snapshot the counts, sums, sequence
 // numbers, paths and sizes must be right; every object must be reached by a snapshot or be young.
 
 import { PassThrough } from 'node:stream'

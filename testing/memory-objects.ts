@@ -1,6 +1,6 @@
-// A place for objects in memory, as tests of tables need it: it stamps objects with a clock of the test, lets a test stop
-// before or after each call, and loses answers by a seed. objects/conformance.ts has one test for each promise of the
-// port; this twin keeps those that tables rely on.
+// A place for objects in memory, as tests of tables need it: it stamps objects with a clock of the test, lets a test
+// stop before or after each call, and loses answers by a seed. objects/conformance.ts has one test for each promise of
+// the port; this twin keeps those that tables rely on.
 
 import type { Clock } from '../src/base/clock.ts'
 import type { Random } from '../src/base/random.ts'

@@ -20,8 +20,6 @@ import { Fenced, fenced, fenceOf, takeFence } from './fence.ts'
 import { currentSnapshot } from './metadata.ts'
 import { CommitUnknown } from './put-once.ts'
 import { RANGES, RangeOverlap } from './ranges.ts'
-import { MERGE_AT } from './stage-snapshot.ts'
-import { manifestsOf } from './table.ts'
 import { hintKey, uriOf, versionKey } from './table-files.ts'
 
 async function world() {
@@ -164,20 +162,6 @@ test('a hint that cannot be written and files that cannot be deleted are reporte
     ['delete', 'replace'],
   )
   await assertSound(memory, { unreached: 1 })
-})
-
-test('manifests are merged when a list would have a hundred, and files keep their sequence numbers', async () => {
-  const { deps, memory, table } = await world()
-  let at = table
-  let most = 0
-  for (let base = 0; base < MERGE_AT * 20; base += 10) {
-    at = (await archiveSegments(at, [{ partition: 0, base, next: base + 10 }], deps)).table
-    most = Math.max(most, (await manifestsOf(at)).length)
-  }
-  assert.equal(most, MERGE_AT - 1)
-  assert.ok((await manifestsOf(at)).length < MERGE_AT)
-  const audit = await assertSound(memory)
-  assert.deepEqual([audit.files, audit.rows], [MERGE_AT * 2, MERGE_AT * 20])
 })
 
 test('a new holder takes the larger of its version and the fence + 1, and a former holder is refused', async () => {

@@ -1,6 +1,6 @@
-// A storage worker dies at every single change that it makes to the store: in commits, a delete, the expiry of snapshots,
-// the sweep and the removal of old metadata. After each crash a new worker goes on. No file that a snapshot needs may be
-// missing at any time, every segment must be in the table once, and no orphan may outlive its grace.
+// A storage worker dies at every single change that it makes to the store: in commits, a delete, the expiry of
+// snapshots, the sweep and the removal of old metadata. After each crash a new worker goes on. No file that a snapshot
+// needs may be missing at any time, every segment must be in the table once, and no orphan may outlive its grace.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,6 +1,6 @@
-// Expires snapshots: readers can no longer travel back to them, and files that only they reach are deleted. The order is:
-// compute which files those are, commit the metadata without the snapshots, delete. A crash in between leaves orphans
-// for the sweep (sweep-orphans.ts), and never metadata that names a missing file.
+// Expires snapshots: readers can no longer travel back to them, and files that only they reach are deleted. The order
+// is: compute which files those are, commit the metadata without the snapshots, delete. A crash in between leaves
+// orphans for the sweep (sweep-orphans.ts), and never metadata that names a missing file.
 
 import type { Clock } from '../../base/clock.ts'
 import type { Objects } from '../objects/objects.ts'

@@ -1,5 +1,5 @@
-// The fence of a table: a number in its properties that only grows. The holder of the storage worker's lease commits its
-// own before anything else. A former holder, however long it was paused, then finds another number and stops.
+// The fence of a table: a number in its properties that only grows. The holder of the storage worker's lease commits
+// its own before anything else. A former holder, however long it was paused, then finds another number and stops.
 
 import { type Change, commit, type Guard } from './commit.ts'
 import { BadMetadata, type TableMetadata } from './metadata.ts'

@@ -20,7 +20,9 @@ export interface DataFile {
   readonly recordCount: number
   /** In bytes. */
   readonly size: number
-  /** Metrics by field id; null if the writer kept none. Bounds are single values as the specification serializes them. */
+  /**
+   * Metrics by field id; null if the writer kept none. Bounds are single values as the specification serializes them.
+   */
   readonly columnSizes: ReadonlyMap<number, Int64> | null
   readonly valueCounts: ReadonlyMap<number, Int64> | null
   readonly nullValueCounts: ReadonlyMap<number, Int64> | null

@@ -1,6 +1,6 @@
-// Table metadata of Iceberg format version 2 as JSON values (Iceberg specification, "Table Metadata"). The types name the
-// members that this room reads or changes. All other members, of the table, of snapshots and of refs, stay as they are.
-// This file does not know how metadata is stored.
+// Table metadata of Iceberg format version 2 as JSON values (Iceberg specification, "Table Metadata"). The types name
+// the members that this room reads or changes. All other members, of the table, of snapshots and of refs, stay as they
+// are. This file does not know how metadata is stored.
 
 import { gunzipSync } from 'node:zlib'
 import { cut } from '../../base/cut.ts'

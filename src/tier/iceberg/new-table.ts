@@ -17,8 +17,8 @@ export const LOGGED_VERSIONS = 100
 const DAY_MS = 86_400_000
 
 /**
- * Defaults of every table. Metadata is never compressed: its file would have another name, and the next writer would not
- * see that the version exists.
+ * Defaults of every table. Metadata is never compressed: its file would have another name, and the next writer would
+ * not see that the version exists.
  */
 const DEFAULT_PROPERTIES: Properties = {
   'write.format.default': 'parquet',

@@ -1,7 +1,7 @@
-// Removes old versions of a table's metadata, and drops whole tables. A version may be created only once, and that holds
-// only as long as its file exists: a writer that was paused for long could create a removed version again. So versions
-// stay for a week, which is longer than any change may be tried, and they go one by one from the oldest on, so that the
-// successors of an existing version exist too (table.ts relies on both).
+// Removes old versions of a table's metadata, and drops whole tables. A version may be created only once, and that
+// holds only as long as its file exists: a writer that was paused for long could create a removed version again. So
+// versions stay for a week, which is longer than any change may be tried, and they go one by one from the oldest on, so
+// that the successors of an existing version exist too (table.ts relies on both).
 
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
@@ -42,8 +42,8 @@ export async function removeOldMetadata(
 }
 
 /**
- * Deletes everything below the location. Versions of the metadata go last and from the oldest on: a crash leaves a table
- * that the next call drops. With `gc.enabled=false` only the metadata goes, as other tables share the files.
+ * Deletes everything below the location. Versions of the metadata go last and from the oldest on: a crash leaves a
+ * table that the next call drops. With `gc.enabled=false` only the metadata goes, as other tables share the files.
  */
 export async function dropTable(objects: Objects, location: string): Promise<void> {
   const table = await loadTable(objects, location)

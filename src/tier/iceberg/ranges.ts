@@ -1,5 +1,6 @@
-// The archived ranges of a table, which rest in its properties. They decide which segments are in the table: they survive
-// commits of other engines, the expiry of snapshots and deletes, and a snapshot alone does not. All functions are pure.
+// The archived ranges of a table, which rest in its properties. They decide which segments are in the table: they
+// survive commits of other engines, the expiry of snapshots and deletes, and a snapshot alone does not. All functions
+// are pure.
 //
 //   kafka.offload.ranges      {"0":[[base,next],…],…}   sorted, disjoint, with neighbours joined
 //   kafka.offload.log-starts  {"0":offset,…}            what is below was archived, or will never be

@@ -1,5 +1,5 @@
-// Finds the files that snapshots need. All deletion goes by these sets: a file is removed because no snapshot reaches it,
-// and never because of its name or age alone.
+// Finds the files that snapshots need. All deletion goes by these sets: a file is removed because no snapshot reaches
+// it, and never because of its name or age alone.
 
 import { aFewAtATime } from '../../base/a-few.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -16,7 +16,9 @@ export interface Listed {
   readonly manifests: ReadonlyMap<string, ManifestFile>
 }
 
-/** Reads the manifest lists of the snapshots. Rejects if any of them cannot be read: a gap would look like an orphan. */
+/**
+ * Reads the manifest lists of the snapshots. Rejects if any of them cannot be read: a gap would look like an orphan.
+ */
 export async function manifestsOfAll(clock: Clock, objects: Objects, snapshots: readonly Snapshot[]): Promise<Listed> {
   const lists = new Set(snapshots.map(snapshot => snapshot['manifest-list']))
   const read = await aFewAtATime(clock, [...lists], list => loadManifestList(objects, list))

@@ -1,5 +1,5 @@
-// Stages a new snapshot: writes the manifests and the manifest list of a change onto a version of the table, and returns
-// the metadata that makes them visible. It commits nothing (commit.ts).
+// Stages a new snapshot: writes the manifests and the manifest list of a change onto a version of the table, and
+// returns the metadata that makes them visible. It commits nothing (commit.ts).
 
 import { aFewAtATime } from '../../base/a-few.ts'
 import { assert } from '../../base/assert.ts'
@@ -37,8 +37,8 @@ export interface AppendedManifest {
 }
 
 /**
- * Resolves with the staged snapshot; null if the change would add and remove no file. Removed files must all be there if
- * the operation is 'replace': their rows would be doubled otherwise.
+ * Resolves with the staged snapshot; null if the change would add and remove no file. Removed files must all be there
+ * if the operation is 'replace': their rows would be doubled otherwise.
  */
 export async function stageSnapshot(
   clock: Clock,
@@ -90,7 +90,8 @@ export async function stageSnapshot(
 }
 
 /**
- * Joins manifests when it is time. A commit must not wait for that: if the store does not answer, a later commit does it.
+ * Joins manifests when it is time. A commit must not wait for that: if the store does not answer, a later commit does
+ * it.
  */
 async function merge(
   clock: Clock,

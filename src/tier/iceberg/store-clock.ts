@@ -1,5 +1,5 @@
-// The time of the store. Ages of objects are judged by the clock that stamped them: the clock of a broker may be an hour
-// off, and a young object that looks old would be deleted.
+// The time of the store. Ages of objects are judged by the clock that stamped them: the clock of a broker may be an
+// hour off, and a young object that looks old would be deleted.
 
 import type { Random } from '../../base/random.ts'
 import type { Objects } from '../objects/objects.ts'

@@ -1,6 +1,6 @@
-// Deletes files that no snapshot reaches: uploads whose commit never came, and leftovers of crashes. Only files that are
-// older than a day, so that a commit in progress keeps its own: put-once.ts commits nothing that was staged half a day
-// ago. Versions of the metadata are not orphans (old-metadata.ts).
+// Deletes files that no snapshot reaches: uploads whose commit never came, and leftovers of crashes. Only files that
+// are older than a day, so that a commit in progress keeps its own: put-once.ts commits nothing that was staged half a
+// day ago. Versions of the metadata are not orphans (old-metadata.ts).
 
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'

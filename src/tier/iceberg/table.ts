@@ -123,8 +123,8 @@ export async function manifestsOf(table: Table): Promise<readonly ManifestFile[]
 }
 
 /**
- * Resolves with the table at the location, which the call creates if it does not exist: one of several callers creates it.
- * Rejects with CommitUnknown if it cannot find out, and then a later call may.
+ * Resolves with the table at the location, which the call creates if it does not exist: one of several callers creates
+ * it. Rejects with CommitUnknown if it cannot find out, and then a later call may.
  */
 export async function createTable(
   objects: Objects,
