@@ -16,7 +16,7 @@ import {
 import { MemoryObjects, withHooks } from '../../../testing/memory-objects.ts'
 import { ObjectStoreError, type Objects } from '../objects/objects.ts'
 import { COMMIT_ID, commit } from './commit.ts'
-import { Fenced, fenced, fenceOf, takeFence } from './fence.ts'
+import { FENCE, Fenced, fenced, fenceOf, takeFence } from './fence.ts'
 import { currentSnapshot } from './metadata.ts'
 import { CommitUnknown } from './put-once.ts'
 import { RANGES, RangeOverlap } from './ranges.ts'
@@ -180,6 +180,32 @@ test('a new holder takes the larger of its version and the fence + 1, and a form
   const { table: after } = await commit(lower.table, staged, fenced(8), deps)
   assert.equal(fenceOf(after.metadata), 8)
   await assertSound(memory, { unreached: 1 })
+})
+
+test('a holder that is stopped between upload and commit is refused, and its files become orphans', async () => {
+  const { deps, memory, table } = await world()
+  const held = await takeFence(table, 0, unguarded, deps)
+  let isStopped = false
+  const objects = withHooks(memory, {
+    async before({ verb }) {
+      if (verb !== 'create' || isStopped) return
+      isStopped = true
+      await takeFence(await newest(memory), 1, unguarded, testDeps(2))
+    },
+  })
+  const staged = archive([await upload(memory, { partition: 0, base: 0, next: 10 }, deps.random)])
+  await assert.rejects(commit({ ...held.table, objects }, staged, fenced(held.fence), deps), Fenced)
+  // The data file and its manifest; the manifest list was deleted after the proven loss.
+  const audit = await assertSound(memory, { unreached: 2 })
+  assert.equal(audit.snapshots, 0)
+})
+
+test('a fence that is no number is refused, and so is a commit to a dropped table', async () => {
+  const { deps, memory, table } = await world()
+  const broken = await commit(table, { properties: () => ({ [FENCE]: '1e3' }) }, unguarded, deps)
+  await assert.rejects(takeFence(broken.table, 0, unguarded, deps), /property kafka\.offload\.fence of .* is '1e3'/)
+  await memory.delete([...memory.held.keys()])
+  await assert.rejects(commit(broken.table, {}, unguarded, deps), /does not exist any more/)
 })
 
 test('two holders that take the fence at once get different ones', async () => {

@@ -51,6 +51,8 @@ export async function expireSnapshots(
   }
   const committed = await commit(table, { edit }, guard, deps)
   const leftovers = [...committed.leftovers]
+  // A commit that was found later was made from another version than the last one that was computed with.
+  if (committed.table === committed.base) unreachable = []
   await deleteAll(objects, unreachable).catch(error => leftovers.push(error))
   return { table: committed.table, expired: expired.length, deletedFiles: unreachable.length, leftovers }
 }
