@@ -143,3 +143,29 @@ export async function readFile({ file }: CountedFile): Promise<RestoredBatch[]> 
   for (const group of file.groups) all.push(...(await readGroup(file, group)))
   return all
 }
+
+/** Bytes that zstd cannot make smaller, the same in each run. */
+function noise(length: number, seed: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length)
+  let state = seed * 2654435761 + 1
+  for (let i = 0; i < length; i++) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
+    bytes[i] = state >>> 24
+  }
+  return bytes
+}
+
+/** Batches of ten records of 1 KiB, with a gap behind each. */
+export function manyBatches(count: number): Buffer[] {
+  return Array.from({ length: count }, (_, i) =>
+    craftBatch({
+      baseOffset: i * 12,
+      records: Array.from({ length: 10 }, (_, r) => ({
+        timestampDelta: BigInt(i * 10 + r),
+        key: Buffer.from(`key ${i} ${r}`),
+        value: noise(1024, i * 10 + r),
+        ...(r === 3 && { headers: [[Buffer.from('h'), Buffer.from(String(i))]] as const }),
+      })),
+    }),
+  )
+}

@@ -208,6 +208,11 @@ export class NumbersChunk extends Pages {
     this.#bound = boundOf(leaf)
   }
 
+  /** Nullable numbers stay in one page: fastparquet 2026.9 fails on several. They are not read by block. */
+  override cut(): void {
+    if (!this.isNullable) super.cut()
+  }
+
   /** Adds base + each delta. */
   add(base: number, delta: Int32Array | Float64Array, count: number): void {
     this.addLevels(count)

@@ -31,6 +31,8 @@ export interface SegmentFacts {
   readonly rows: number
   /** Bytes of those batches whose original bytes the file keeps, before the compression of Parquet. */
   readonly rawBytes: number
+  /** Batches whose records cannot be read. Each has one row, with its original bytes and the control type -1. */
+  readonly unreadable: number
   /** When the broker sealed it, in ms since 1970. */
   readonly ingestedAt: number
   /** The smallest and the largest timestamp of its records, in ms; both -1 without rows. */
@@ -77,13 +79,15 @@ export interface DataFileFacts {
   readonly upperBounds: ReadonlyMap<number, Uint8Array>
 }
 
-/** Milliseconds of a day, and microseconds of a millisecond. */
+/** Milliseconds of a day. */
 export const DAY_MS = 86_400_000
-export const MICROS = 1000
 
 /** The range of the column `timestamp` in ms: the years 1 to 9999, which every engine can show. */
 export const MIN_TIMESTAMP_MS = -62_135_596_800_000
 export const MAX_TIMESTAMP_MS = 253_402_300_799_999
+
+/** The control type of a row that stands for a batch whose records cannot be read, or a marker without a type. */
+export const UNKNOWN_CONTROL = -1
 
 /**
  * A block of rows ends with the batch that makes it this large, in bytes as clients see them. Pages begin only where

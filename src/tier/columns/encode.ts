@@ -20,7 +20,8 @@ import {
   viewBatch,
 } from '../../protocol/records.ts'
 import { discard, unpackSync } from '../../protocol/unpacking.ts'
-import { BatchSlices, SliceRecord } from './batch-slices.ts'
+import { BadBatch } from './bad-batch.ts'
+import { BatchSlices, SLICE_ROWS } from './batch-slices.ts'
 import {
   type AbortedTransaction,
   BLOCK_BYTES,
@@ -31,24 +32,7 @@ import {
 } from './data-file.ts'
 import { FileWriter } from './file-writer.ts'
 import { GroupColumns, rowsOf } from './group-columns.ts'
-import { bodySize, putRecord } from './record-form.ts'
-
-/** A batch that cannot be archived. */
-export class BadBatch extends Error {
-  override readonly name = 'BadBatch'
-  /** The base offset that the batch says it has; the expected one if it cannot be read. */
-  readonly offset: number
-
-  constructor(offset: number, message: string, options?: ErrorOptions) {
-    super(message, options)
-    this.offset = offset
-  }
-
-  /** `why` is the end of a sentence about the batch. */
-  static because(offset: number, why: string, options?: ErrorOptions): BadBatch {
-    return new BadBatch(offset, `the batch at offset ${offset} cannot be archived: ${why}`, options)
-  }
-}
+import { SliceRebuild } from './slice-rebuild.ts'
 
 /**
  * When a file keeps the original bytes of a batch. 'when-needed': if the columns cannot restore them. 'never': only if
@@ -75,8 +59,7 @@ export class FileEncoder {
   readonly #writer: FileWriter
   readonly #columns: GroupColumns
   readonly #slices = new BatchSlices()
-  readonly #record = new SliceRecord()
-  #scratch: Buffer = Buffer.allocUnsafeSlow(64 * 1024)
+  readonly #rebuild = new SliceRebuild()
   readonly #segments: SegmentFacts[] = []
   readonly #epochs: [epoch: number, firstOffset: number][] = []
   #segment: OpenSegment | null = null
@@ -125,6 +108,7 @@ export class FileEncoder {
       batches: 0,
       rows: 0,
       rawBytes: 0,
+      unreadable: 0,
       ingestedAt,
       minTimestamp: Number.POSITIVE_INFINITY,
       maxTimestamp: Number.NEGATIVE_INFINITY,
@@ -134,73 +118,91 @@ export class FileEncoder {
   }
 
   /**
-   * Adds one batch of the segment. Does not keep its bytes. Throws BadBatch, and the file must be given up then.
+   * Adds one batch of the segment. Does not keep its bytes. A batch whose checksum is right, but whose records cannot
+   * be read, is kept as a row with its original bytes: clients could read it no better before. Throws BadBatch for a
+   * damaged batch, and the file must be given up then.
    */
   add(bytes: Uint8Array): void {
     const segment = this.#segment
     assert(segment !== null && !this.#isFinished, 'a batch needs a segment that has begun')
     const batch = viewBatch(bytes)
-    const payload = this.#unpack(batch, segment.next)
+    this.#check(batch, segment.next)
+    segment.bytes += bytes.length
+    this.#from = batch.lastOffset + 1
+    const payload = unpacked(batch)
     try {
-      this.#addRecords(batch, payload, segment)
-    } catch (error) {
-      if (error instanceof InvalidRecords)
-        throw BadBatch.because(batch.baseOffset, `its records cannot be read: ${error.message}`, { cause: error })
-      throw error
+      this.#makeRoom(batch, payload?.length ?? 0)
+      if (payload !== null && this.#isReadable(batch, payload)) this.#addRecords(batch, payload, segment)
+      else this.#addUnreadable(batch, segment)
     } finally {
       this.#slices.release()
-      if (payload.buffer !== batch.bytes.buffer) discard(payload)
+      this.#rebuild.trim()
+      if (payload !== null && payload.buffer !== batch.bytes.buffer) discard(payload)
     }
+    if (this.#blockBytes >= BLOCK_BYTES || this.#blockPlainBytes >= MOST_BLOCK_PLAIN_BYTES) this.#cut()
   }
 
-  /** Checks everything about the batch but its records, and returns them decompressed. */
-  #unpack(batch: BatchView, next: number): Buffer {
-    const { bytes } = batch
-    const offset = bytes.length < BATCH_HEADER_BYTES ? this.#from : batch.baseOffset
+  /** Checks everything about the batch but its records. */
+  #check(batch: BatchView, next: number): void {
+    const offset = batch.bytes.length < BATCH_HEADER_BYTES ? this.#from : batch.baseOffset
     try {
-      const codec = codecOf(batch)
-      if (!batch.isIntact) throw BadBatch.because(offset, 'it fails its checksum')
-      if (offset < this.#from || batch.lastOffsetDelta < 0 || batch.lastOffset >= next)
-        throw BadBatch.because(
-          offset,
-          `it covers ${offset} to ${batch.lastOffset}, expected ${this.#from} to ${next - 1}`,
-        )
-      return unpackSync(codec, payloadOf(batch), MAX_UNPACKED_BYTES)
+      codecOf(batch)
     } catch (error) {
       if (error instanceof InvalidRecords) throw BadBatch.because(offset, error.message, { cause: error })
-      if (error instanceof NotDecompressed)
-        throw BadBatch.because(offset, `it cannot be unpacked: ${error.message}`, { cause: error })
+      throw error
+    }
+    if (!batch.isIntact) throw BadBatch.because(offset, 'it fails its checksum')
+    if (offset < this.#from || batch.lastOffsetDelta < 0 || batch.lastOffset >= next)
+      throw BadBatch.because(
+        offset,
+        `it covers ${offset} to ${batch.lastOffset}, expected ${this.#from} to ${next - 1}`,
+      )
+  }
+
+  /** Closes the row group if the batch does not fit it any more. */
+  #makeRoom(batch: BatchView, plainBytes: number): void {
+    const { batchBytes, rowGroupBytes } = this.#options
+    const isCompressed = (batch.attributes & CODEC_MASK) !== 0
+    const keepsRaw = batchBytes === 'always' || (batchBytes === 'when-needed' && isCompressed)
+    const size = plainBytes + (keepsRaw ? batch.bytes.length : 0)
+    if (this.#groupBytes > 0 && this.#groupBytes + size > rowGroupBytes) this.closeGroup()
+  }
+
+  /** Reads the first slice, or all of them: nothing of a batch that cannot be read must go into the columns. */
+  #isReadable(batch: BatchView, payload: Buffer): boolean {
+    const slices = this.#slices
+    try {
+      slices.begin(batch, payload)
+      if (batch.recordCount > SLICE_ROWS) {
+        while (slices.next());
+        slices.begin(batch, payload)
+      }
+      slices.next()
+      return true
+    } catch (error) {
+      if (error instanceof InvalidRecords) return false
       throw error
     }
   }
 
   #addRecords(batch: BatchView, payload: Buffer, segment: OpenSegment): void {
     const { recordCount } = batch
-    segment.bytes += batch.bytes.length
-    this.#from = batch.lastOffset + 1
-    const columns = this.#columns
-    const size = payload.length + (this.#options.batchBytes === 'always' ? batch.bytes.length : 0)
-    if (this.#groupBytes > 0 && this.#groupBytes + size > this.#options.rowGroupBytes) this.closeGroup()
-
+    if (recordCount === 0) return
     const slices = this.#slices
-    slices.begin(batch, payload)
+    const columns = this.#columns
     const rows = rowsOf(batch, segment.ingestedAt, this.#aborted)
-    // The checksum covers the header from the attributes on, then the records.
     const header = canonicalHeader(batch)
     let rebuiltBytes = 0
     let isSame = true
-    let crc = 0
-    let isFirst = true
-    while (slices.next()) {
+    // The checksum covers the header from the attributes on, then the records. It does not cover the length.
+    let crc = crc32c(header.subarray(CRC_FROM))
+    do {
       columns.addSlice(slices, rows)
-      const rebuilt = this.#rebuild(batch, slices)
+      const rebuilt = this.#rebuild.rebuild(batch, slices)
       isSame &&= rebuilt.compare(payload, slices.from, slices.end) === 0
-      // The length of the batch stands before the checked part, so pieces can be summed up as they come.
-      crc = crc32c(rebuilt, isFirst ? crc32c(header.subarray(CRC_FROM)) : crc)
+      crc = crc32c(rebuilt, crc)
       rebuiltBytes += rebuilt.length
-      isFirst = false
-    }
-    if (recordCount === 0) return
+    } while (slices.next())
     header.writeInt32BE(BATCH_HEADER_BYTES + rebuiltBytes - LENGTH_OVERHEAD, 8)
     header.writeUInt32BE(crc, CRC_AT)
 
@@ -209,45 +211,34 @@ export class FileEncoder {
     const isRestored = isSame && !isOdd && (batch.attributes & CODEC_MASK) === 0
     const keepsRaw = isOdd || batchBytes === 'always' || (batchBytes === 'when-needed' && !isRestored)
     columns.endBatch(rows, recordCount, header, keepsRaw ? batch.bytes : null)
-    this.#count(batch, segment, keepsRaw)
-    this.#groupBytes += payload.length + (keepsRaw ? batch.bytes.length : 0)
-    this.#blockBytes += batch.bytes.length
-    this.#blockPlainBytes += payload.length
-    if (this.#blockBytes >= BLOCK_BYTES || this.#blockPlainBytes >= MOST_BLOCK_PLAIN_BYTES) this.#cut()
+    segment.minTimestamp = Math.min(segment.minTimestamp, slices.minTimestamp)
+    segment.maxTimestamp = Math.max(segment.maxTimestamp, slices.maxTimestamp)
+    this.#count(batch, segment, recordCount, payload.length, keepsRaw)
   }
 
-  /** Writes the records of a slice from the values that went into the columns. Valid until the next call. */
-  #rebuild(batch: BatchView, slices: BatchSlices): Buffer {
-    const record = this.#record
-    const isAppendTime = batch.timestampType === 'LogAppendTime'
-    const { baseTimestamp } = batch
-    let at = 0
-    for (let row = 0; row < slices.count; row++) {
-      record.read(slices, row, isAppendTime ? 0 : slices.timestamp[row]! - baseTimestamp)
-      const size = bodySize(record)
-      if (at + size + 5 > this.#scratch.length) {
-        const larger = Buffer.allocUnsafeSlow((at + size + 5) * 2)
-        this.#scratch.copy(larger, 0, 0, at)
-        this.#scratch = larger
-      }
-      at = putRecord(this.#scratch, at, size, record)
-    }
-    return this.#scratch.subarray(0, at)
-  }
-
-  #count(batch: BatchView, segment: OpenSegment, keepsRaw: boolean): void {
-    const { recordCount, leaderEpoch } = batch
-    const { minTimestamp, maxTimestamp } = this.#slices
-    segment.batches++
-    segment.rows += recordCount
-    if (keepsRaw) segment.rawBytes += batch.bytes.length
-    segment.minTimestamp = Math.min(segment.minTimestamp, minTimestamp)
+  #addUnreadable(batch: BatchView, segment: OpenSegment): void {
+    const { maxTimestamp } = batch
+    this.#columns.addUnreadable(rowsOf(batch, segment.ingestedAt, this.#aborted), maxTimestamp, batch.bytes)
+    segment.unreadable++
+    segment.minTimestamp = Math.min(segment.minTimestamp, maxTimestamp)
     segment.maxTimestamp = Math.max(segment.maxTimestamp, maxTimestamp)
-    const first = batch.baseOffset + this.#columns.firstDelta
+    this.#count(batch, segment, 1, 0, true)
+  }
+
+  #count(batch: BatchView, segment: OpenSegment, rows: number, plainBytes: number, keepsRaw: boolean): void {
+    const { leaderEpoch, baseOffset } = batch
+    const rawBytes = keepsRaw ? batch.bytes.length : 0
+    segment.batches++
+    segment.rows += rows
+    segment.rawBytes += rawBytes
+    const first = baseOffset + this.#columns.firstDelta
     if (this.#firstOffset < 0) this.#firstOffset = first
-    this.#lastOffset = batch.baseOffset + this.#columns.lastDelta
+    this.#lastOffset = baseOffset + this.#columns.lastDelta
     const epoch = this.#epochs.at(-1)
     if (epoch === undefined || epoch[0] < leaderEpoch) this.#epochs.push([leaderEpoch, first])
+    this.#groupBytes += plainBytes + rawBytes
+    this.#blockBytes += batch.bytes.length
+    this.#blockPlainBytes += plainBytes
   }
 
   #cut(): void {
@@ -306,6 +297,16 @@ export class FileEncoder {
     if (segment.rows === 0) Object.assign(segment, { minTimestamp: -1, maxTimestamp: -1 })
     this.#segments.push(segment)
     this.#segment = null
+  }
+}
+
+/** Returns the records decompressed; null if they cannot be, or are more than any reader of ours takes. */
+function unpacked(batch: BatchView): Buffer | null {
+  try {
+    return unpackSync(codecOf(batch), payloadOf(batch), MAX_UNPACKED_BYTES)
+  } catch (error) {
+    if (error instanceof NotDecompressed) return null
+    throw error
   }
 }
 

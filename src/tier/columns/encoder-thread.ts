@@ -2,10 +2,11 @@
 // writes the parts that each call returns before it makes the next call, so that a slow store holds the encoder back.
 
 import type { Clock } from '../../base/clock.ts'
+import { BadBatch } from './bad-batch.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
-import { BadBatch, type EncodeOptions } from './encode.ts'
+import type { EncodeOptions } from './encode.ts'
 import type { Encoded, EncoderCall } from './encoder-worker.ts'
-import { type Thread, Threads } from './threads.ts'
+import { type Thread, ThreadEnded, Threads } from './threads.ts'
 
 export class EncoderThreads {
   readonly #threads: Threads
@@ -59,11 +60,11 @@ export class EncodeJob {
   }
 
   /** Begins the next segment of the file. */
-  async begin(segment: SegmentStart): Promise<Uint8Array[]> {
-    return this.#note(await this.#ask<Encoded>(['begin', segment]))
+  async begin(segment: SegmentStart): Promise<void> {
+    await this.#ask(['begin', segment])
   }
 
-  /** Adds batches of the segment; copies them. Rejects with BadBatch. */
+  /** Adds batches of the segment; copies them. Resolves with the next bytes of the file. Rejects with BadBatch. */
   async add(batches: readonly Uint8Array[]): Promise<Uint8Array[]> {
     const { views, memory } = copied(batches)
     return this.#note(await this.#ask<Encoded>(['add', views], [memory]))
@@ -80,11 +81,15 @@ export class EncodeJob {
     return { parts: this.#note(encoded), facts: encoded.facts! }
   }
 
-  /** Ends the job without a file. */
+  /** Ends the job without a file, also if its thread has ended. */
   async abandon(): Promise<void> {
     if (this.#isOver) return
-    await this.#ask(['abandon'])
-    this.#over()
+    try {
+      await this.#ask(['abandon'])
+      this.#over()
+    } catch (error) {
+      if (!(error instanceof ThreadEnded)) throw error
+    }
   }
 
   async #ask<T>(call: EncoderCall, memory: readonly ArrayBuffer[] = []): Promise<T> {

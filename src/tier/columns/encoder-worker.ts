@@ -51,7 +51,7 @@ function answer(call: EncoderCall): Result {
   switch (call[0]) {
     case 'begin':
       encoder.begin(call[1])
-      break
+      return { result: undefined, memory: [] }
     case 'add':
       try {
         for (const batch of call[1]) encoder.add(batch)

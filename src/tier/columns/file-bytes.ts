@@ -10,6 +10,18 @@ export interface ByteSpan {
   readonly end: number
 }
 
+/** A page of a column chunk. */
+export interface PageAt {
+  /** Where it is in the file. */
+  readonly start: number
+  readonly end: number
+  readonly firstRow: number
+  readonly rows: number
+  /** The smallest and the largest value; in ms for times. Null without a column index. */
+  readonly least: number | null
+  readonly most: number | null
+}
+
 /** The file is gone. Another one may have its records: the table has to be read again. */
 export class MissingFile extends Error {
   override readonly name = 'MissingFile'

@@ -8,7 +8,7 @@ import type { ClosedChunk } from './chunk.ts'
 import type { DataFileFacts } from './data-file.ts'
 import type { Page } from './pages.ts'
 import { parquetSchema, physicalType } from './parquet-schema.ts'
-import { FIELD } from './table-schema.ts'
+import { FIELD, LEAVES, SORT_FIELD } from './table-schema.ts'
 
 /** Names the writer in each file: files of other writers are read more carefully. */
 export const CREATED_BY = 'ketch version 1'
@@ -67,11 +67,12 @@ export class FileWriter {
       columns,
       total_byte_size: plain,
       num_rows: BigInt(rows),
-      sorting_columns: [],
+      sorting_columns: [
+        { column_idx: LEAVES.findIndex(({ id }) => id === SORT_FIELD), descending: false, nulls_first: false },
+      ],
       file_offset: BigInt(start),
       total_compressed_size: BigInt(this.size - start),
     }
-    delete group.sorting_columns
     this.#parquet.row_groups.push(group)
     this.#parquet.num_rows += BigInt(rows)
     this.#splitOffsets.push(start)
@@ -83,7 +84,8 @@ export class FileWriter {
       key,
       value,
     }))
-    this.#parquet.finish()
+    // It has nothing to wait for: its bytes go into memory.
+    void this.#parquet.finish()
     return {
       ...facts,
       size: this.size,
@@ -130,7 +132,7 @@ export class FileWriter {
       },
     }
     const index: PageIndexes = { chunk: column, offsetIndex: { page_locations: locations } }
-    if (INDEXED.includes(leaf.id)) index.columnIndex = columnIndex(pages)
+    if (INDEXED.includes(leaf.id)) index.columnIndex = columnIndex(leaf.id, pages)
     this.#parquet.pendingIndexes.push(index)
     this.#measure(chunk, this.size - start)
     return column
@@ -180,12 +182,12 @@ function encodingStats({ dictionary, pages, encodings }: ClosedChunk) {
     : [{ page_type: 'DICTIONARY_PAGE' as const, encoding: 'PLAIN' as const, count: 1 }, data]
 }
 
-function columnIndex(pages: readonly Page[]) {
+function columnIndex(id: number, pages: readonly Page[]) {
   return {
     null_pages: pages.map(() => false),
     min_values: pages.map(({ bounds }) => bounds![0]),
     max_values: pages.map(({ bounds }) => bounds![1]),
-    boundary_order: 'UNORDERED' as const,
+    boundary_order: id === SORT_FIELD ? ('ASCENDING' as const) : ('UNORDERED' as const),
     null_counts: pages.map(({ nulls }) => BigInt(nulls)),
   }
 }

@@ -2,10 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { zstdDecompressSync } from 'node:zlib'
+import { brotliCompressSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
 import { parquetWriteBuffer } from 'hyparquet-writer'
 import { craftBatch, encodeFile, openBytes, readFile } from '../../../testing/data-files.ts'
+import { crc32c } from '../../base/crc32c.ts'
 import { readRecords, viewBatch } from '../../protocol/records.ts'
 import { parquetSchema } from './parquet-schema.ts'
 import { TABLE_COLUMNS } from './table-schema.ts'
@@ -16,7 +17,12 @@ type Rows = Record<string, unknown>[]
 /**
  * Rewrites a file as another engine would: other pages, another codec, no bounds, and the rows that `change` returns.
  */
-async function rewritten(batches: readonly Buffer[], change: (rows: Rows) => Rows, left: readonly string[] = []) {
+async function rewritten(
+  batches: readonly Buffer[],
+  change: (rows: Rows) => Rows,
+  left: readonly string[] = [],
+  codec: 'SNAPPY' | 'GZIP' | 'BROTLI' = 'SNAPPY',
+) {
   const { bytes } = encodeFile(batches)
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
   const rows = await parquetReadObjects({
@@ -31,6 +37,8 @@ async function rewritten(batches: readonly Buffer[], change: (rows: Rows) => Row
     schema: parquetSchema(columns),
     columnData: columns.map(({ name }) => ({ name, data: changed.map(row => row[name]) })),
     statistics: false,
+    codec,
+    compressors: { GZIP: input => gzipSync(input), BROTLI: input => brotliCompressSync(input) },
   })
   return await openBytes(Buffer.from(written))
 }
@@ -64,6 +72,20 @@ test('batches whose rows are all there come back byte for byte, in any order of 
     const back = await readFile(counted)
     assert.equal(back.length, batches.length)
     for (const [i, { bytes }] of back.entries()) assert.ok(batches[i]!.equals(bytes), `batch ${i}`)
+  }
+})
+
+test('files in other codecs and batches that cannot be read come back too', async () => {
+  const garbage = craftBatch({ baseOffset: 7, records: [{}, {}] })
+  garbage.fill(0xee, 61)
+  garbage.writeUInt32BE(crc32c(garbage.subarray(21)), 17)
+  for (const codec of ['GZIP', 'BROTLI'] as const) {
+    const back = await readFile(await rewritten([...batches, garbage], rows => rows, [], codec))
+    assert.deepEqual(
+      back.map(({ bytes }) => bytes.length),
+      [...batches, garbage].map(({ length }) => length),
+    )
+    assert.ok(garbage.equals(back.at(-1)!.bytes))
   }
 })
 

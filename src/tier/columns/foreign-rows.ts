@@ -3,8 +3,8 @@
 // own files are read by restore.ts. A batch whose rows are all there comes back as it was. The rows that are left of
 // another one become a batch without a producer id, so that consumers get every record that the table has.
 
-import { zstdDecompressSync } from 'node:zlib'
-import { parquetRead } from 'hyparquet'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { type Compressors, parquetRead } from 'hyparquet'
 import { crc32c } from '../../base/crc32c.ts'
 import { writeInt64 } from '../../base/int64.ts'
 import {
@@ -16,6 +16,7 @@ import {
   LENGTH_OVERHEAD,
   viewBatch,
 } from '../../protocol/records.ts'
+import { UNKNOWN_CONTROL } from './data-file.ts'
 import { parseFooter } from './footer.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
 import { bodySize, type HeaderWalk, putRecord, type RecordParts, zigzagSize } from './record-form.ts'
@@ -43,6 +44,8 @@ interface Row {
   readonly headers: readonly { readonly key: Buffer; readonly value: Buffer | null }[]
   /** It is no record for consumers outside of its batch: a control record, or of an aborted transaction. */
   readonly isHidden: boolean
+  /** It stands for a batch whose records cannot be read. */
+  readonly isUnreadable: boolean
   readonly batchHeader: BatchView | null
   readonly batchRaw: BatchView | null
 }
@@ -98,7 +101,8 @@ function isLike(row: Row, first: Row): boolean {
 
 function restore(rows: readonly Row[]): RestoredBatch[] {
   const { batchRaw: raw, batchHeader: header } = rows[0]!
-  if (raw?.recordCount === rows.length && raw.isIntact) return [asBatch(raw.bytes)]
+  const isWhole = raw?.recordCount === rows.length || (rows.length === 1 && rows[0]!.isUnreadable)
+  if (raw?.isIntact && isWhole) return [asBatch(raw.bytes)]
   if (header?.recordCount === rows.length) {
     const whole = writeBatch(header.bytes, rows, header.baseOffset, header.baseTimestamp)
     if (viewBatch(whole).crc === header.crc && whole.length === header.batchLength) return [asBatch(whole)]
@@ -233,6 +237,13 @@ const READ_COLUMNS: readonly (keyof RawRow)[] = [
 
 const ABORTED = 2
 
+/** hyparquet has Snappy itself. Pages in LZ4 are refused. */
+const UNPACKERS: Compressors = {
+  ZSTD: input => zstdDecompressSync(input),
+  GZIP: input => gunzipSync(input),
+  BROTLI: input => brotliDecompressSync(input),
+}
+
 /** Returns the rows of the group in the order of their offsets. */
 async function readRows({ footer, group, start, bytes }: FetchedForeign): Promise<Row[]> {
   const metadata = parseFooter(footer)
@@ -253,7 +264,7 @@ async function readRows({ footer, group, start, bytes }: FetchedForeign): Promis
       rowEnd: rowStart + Number(groups[group]!.num_rows),
       rowFormat: 'object',
       utf8: false,
-      compressors: { ZSTD: input => zstdDecompressSync(input) },
+      compressors: UNPACKERS,
       parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
       onComplete: read => {
         rows = read as unknown as RawRow[]
@@ -280,6 +291,7 @@ function asRow(row: RawRow): Row {
       value: asBuffer(value),
     })),
     isHidden: (row.control_type ?? null) !== null || row.txn_state === ABORTED,
+    isUnreadable: row.control_type === UNKNOWN_CONTROL,
     batchHeader: row.batch_header?.length === BATCH_HEADER_BYTES ? viewBatch(row.batch_header) : null,
     batchRaw: row.batch_raw != null && row.batch_raw.length >= BATCH_HEADER_BYTES ? viewBatch(row.batch_raw) : null,
   }

@@ -1,12 +1,12 @@
 // The columns of the open row group: says which value of a batch and its records goes into which column. It knows
 // neither pages nor files.
 
-import type { BatchView } from '../../protocol/records.ts'
+import { BATCH_HEADER_BYTES, type BatchView } from '../../protocol/records.ts'
 import type { BatchSlices } from './batch-slices.ts'
 import { SLICE_ROWS, SliceHeaders } from './batch-slices.ts'
 import type { Chunk, ClosedChunk } from './chunk.ts'
 import { BytesChunk, NumbersChunk } from './column-chunks.ts'
-import type { AbortedTransaction } from './data-file.ts'
+import { type AbortedTransaction, MAX_TIMESTAMP_MS, MIN_TIMESTAMP_MS, UNKNOWN_CONTROL } from './data-file.ts'
 import { HeadersChunk } from './headers-chunk.ts'
 import { RunsChunk } from './runs-chunk.ts'
 import { FIELD, LEAVES, type Leaf, TABLE_COLUMNS } from './table-schema.ts'
@@ -49,9 +49,6 @@ export function rowsOf(batch: BatchView, ingestedAt: number, aborted: readonly A
 
 /** Sequence numbers start again at 0 after this one. */
 const MOST_SEQUENCE = 2 ** 31 - 1
-
-/** The type of a control record whose key does not have one. */
-const UNKNOWN_CONTROL = -1
 
 export class GroupColumns {
   readonly #partition: number
@@ -140,6 +137,19 @@ export class GroupColumns {
       }
     }
     this.#isBatchOpen = false
+  }
+
+  /** Adds the one row of a batch whose records cannot be read. */
+  addUnreadable(rows: RowsOfBatch, timestamp: number, raw: Buffer): void {
+    this.firstDelta = 0
+    this.lastDelta = 0
+    const one = new Float64Array(1)
+    this.#offset.add(rows.baseOffset, one, 1)
+    this.#timestamp.add(Math.min(Math.max(timestamp, MIN_TIMESTAMP_MS), MAX_TIMESTAMP_MS), one, 1)
+    for (const chunk of [this.#key, this.#value, this.#sequence]) chunk.addNulls(1)
+    for (const chunk of [this.#headerKey, this.#headerValue]) chunk.addEmpty(1)
+    this.#runs.controlType.add(UNKNOWN_CONTROL, 1)
+    this.endBatch({ ...rows, isControl: true }, 1, raw.subarray(0, BATCH_HEADER_BYTES), raw)
   }
 
   /** Ends the open pages, between two batches. */

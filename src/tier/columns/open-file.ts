@@ -3,7 +3,7 @@
 
 import type { ColumnChunk, FileMetaData, RowGroup } from 'hyparquet'
 import { type DataFileFacts, MAX_TIMESTAMP_MS, MIN_TIMESTAMP_MS } from './data-file.ts'
-import { type ByteSpan, fetchRange, type ReadRange, Tail } from './file-bytes.ts'
+import { type ByteSpan, fetchRange, type PageAt, type ReadRange, Tail } from './file-bytes.ts'
 import { CREATED_BY, FACTS_KEY } from './file-writer.ts'
 import { parseFooter } from './footer.ts'
 import { boundsOfForeign, type FetchedForeign } from './foreign-rows.ts'
@@ -39,6 +39,8 @@ export interface DataFile {
   readonly read: ReadRange
   /** The bytes of the footer, for readers in other threads. */
   readonly footer: Uint8Array
+  /** Parsed parts of the page index, for page-index.ts. */
+  readonly pages: Map<ColumnChunk, Promise<readonly PageAt[]>>
   /** The end of the file, which has the page index. */
   readonly tail: Tail
 }
@@ -64,7 +66,7 @@ export async function openDataFile(read: ReadRange, size: number): Promise<DataF
   const metadata = parseFooter(footer)
   const isOurs = metadata.created_by === CREATED_BY
   const tail = new Tail(read, indexStart(metadata) ?? start, start, bytes)
-  const file: DataFile = { size, metadata, isOurs, read, footer, tail, groups: [], epochs: [] }
+  const file: DataFile = { size, metadata, isOurs, read, footer, tail, pages: new Map(), groups: [], epochs: [] }
   const groups = metadata.row_groups.map((group, index) => groupFacts(group, index))
   const known: RowGroupFacts[] = []
   for (const group of groups) known.push(isComplete(group) ? group : await measureForeign(file, group))

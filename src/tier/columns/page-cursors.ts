@@ -1,7 +1,7 @@
 // Reads columns of our own files value by value, in order: each cursor holds one decompressed page, and gives
 // positions in it instead of objects. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
 
-import { zstdDecompressSync } from 'node:zlib'
+import { crc32, zstdDecompressSync } from 'node:zlib'
 import { parquetHeader } from 'hyparquet/src/column.js'
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js'
 import type { HeaderWalk } from './record-form.ts'
@@ -62,11 +62,8 @@ class Pages {
     const reader = { view: this.#view, offset: this.#at }
     const { bytes } = this.#column
     if (this.#at >= bytes.length) this.fail('it has too few values')
-    const {
-      data_page_header_v2: page,
-      compressed_page_size: size,
-      uncompressed_page_size: plain,
-    } = parquetHeader(reader)
+    const header = parquetHeader(reader)
+    const { data_page_header_v2: page, compressed_page_size: size, uncompressed_page_size: plain, crc } = header
     if (page === undefined) this.fail('a page is not a data page of version 2')
     if (page.encoding !== 'PLAIN') this.fail(`the values are ${page.encoding} and not PLAIN`)
     const end = reader.offset + size
@@ -75,6 +72,8 @@ class Pages {
     const levelBytes = repetitionBytes + definitionBytes
     if (!(levelBytes >= 0 && size >= levelBytes && plain >= levelBytes && end <= bytes.length))
       this.fail(`a page of ${size} bytes does not fit`)
+    if (crc !== undefined && crc32(bytes.subarray(reader.offset, end)) !== crc >>> 0)
+      this.fail('a page fails its checksum')
     const levels = (most: number, at: number, length: number): Uint8Array | null => {
       if (most === 0) return null
       const output = new Uint8Array(page.num_values)

@@ -1,24 +1,30 @@
 // The page index of a column chunk: where its pages are and which rows they have. It lies between the row groups and
 // the footer, so that the bytes that were fetched with the footer often have it.
 
-import type { ColumnChunk } from 'hyparquet'
+import type { ColumnChunk, ColumnIndex } from 'hyparquet'
 import { readColumnIndex, readOffsetIndex } from 'hyparquet'
+import type { PageAt } from './file-bytes.ts'
 import { type DataFile, spanOf } from './open-file.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
 
-export interface PageAt {
-  /** Where it is in the file. */
-  readonly start: number
-  readonly end: number
-  readonly firstRow: number
-  readonly rows: number
-  /** The smallest and the largest value; in ms for times. Null without a column index. */
-  readonly least: number | null
-  readonly most: number | null
-}
+/** The columns of one group, about: a reader goes on in the group where it was. */
+const MOST_KEPT = 16
 
 /** Returns the pages of a chunk in order. A chunk without an index has one page, or must be read as one. */
-export async function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number): Promise<PageAt[]> {
+export function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number): Promise<readonly PageAt[]> {
+  const { pages } = file
+  const kept = pages.get(chunk)
+  if (kept !== undefined) return kept
+  if (pages.size >= MOST_KEPT) pages.clear()
+  const loaded = loadPages(file, chunk, rows).catch(error => {
+    pages.delete(chunk)
+    throw error
+  })
+  pages.set(chunk, loaded)
+  return loaded
+}
+
+async function loadPages(file: DataFile, chunk: ColumnChunk, rows: number): Promise<readonly PageAt[]> {
   const { offset_index_offset, offset_index_length } = chunk
   if (offset_index_offset === undefined || offset_index_length === undefined) {
     const bounds = chunk.meta_data?.statistics
@@ -32,7 +38,8 @@ export async function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number):
       },
     ]
   }
-  const { page_locations: pages } = readOffsetIndex(await indexAt(file, offset_index_offset, offset_index_length))
+  const locations = await indexAt(file, offset_index_offset, offset_index_length)
+  const pages = parsed(() => readOffsetIndex(locations).page_locations)
   const bounds = await boundsOf(file, chunk)
   return pages.map(({ offset, compressed_page_size, first_row_index }, i) => ({
     start: Number(offset),
@@ -44,13 +51,22 @@ export async function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number):
   }))
 }
 
-async function boundsOf(file: DataFile, chunk: ColumnChunk) {
+async function boundsOf(file: DataFile, chunk: ColumnChunk): Promise<ColumnIndex | null> {
   const { column_index_offset, column_index_length } = chunk
   if (column_index_offset === undefined || column_index_length === undefined) return null
   const path = chunk.meta_data!.path_in_schema
   const element = file.metadata.schema.find(({ name }) => name === path.at(-1))!
   const parsers = { timestampFromMicroseconds: (micros: bigint) => micros }
-  return readColumnIndex(await indexAt(file, column_index_offset, column_index_length), element, parsers)
+  const bytes = await indexAt(file, column_index_offset, column_index_length)
+  return parsed(() => readColumnIndex(bytes, element, parsers))
+}
+
+function parsed<T>(parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    throw new DamagedFile(`the page index cannot be read: ${(error as Error).message}`, { cause: error })
+  }
 }
 
 function asNumber(chunk: ColumnChunk, bound: unknown): number | null {

@@ -2,7 +2,7 @@
 // its finished pages here until its row group is closed, so that a group costs its compressed bytes of memory and not
 // the values. Values have the encodings PLAIN and RLE_DICTIONARY only, which every engine reads.
 
-import { constants, zstdCompressSync } from 'node:zlib'
+import { constants, crc32, zstdCompressSync } from 'node:zlib'
 import type { Encoding, PageHeader } from 'hyparquet'
 import { ByteWriter } from 'hyparquet-writer'
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
@@ -109,7 +109,9 @@ function withHeader(
   values: Uint8Array = NONE,
 ): Uint8Array {
   const writer = new ByteWriter(64)
-  writePageHeader(writer, header)
+  // The checksum of the page as it lies in the file, for engines that check it.
+  const crc = crc32(values, crc32(definitionLevels, crc32(repetitionLevels))) | 0
+  writePageHeader(writer, { ...header, crc })
   const parts = [writer.getBytes(), repetitionLevels, definitionLevels, values]
   const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0

@@ -1,4 +1,4 @@
-// A column chunk of numbers that stay the same over many rows: a dictionary and runs, in one page.
+// A column chunk of numbers that rarely change from row to row. Its memory is that of the changes.
 
 import { type Bounds, boundOf, type Chunk, type ClosedChunk, numberBounds } from './chunk.ts'
 import { dataPage, dictionaryPage } from './pages.ts'

@@ -124,7 +124,7 @@ export const TABLE_COLUMNS: readonly Column[] = Object.freeze<Column[]>([
     name: 'control_type',
     type: 'int',
     required: false,
-    doc: 'Null: a record of a client; 0: an abort marker; 1: a commit marker.',
+    doc: 'Null: a record of a client; 0: an abort marker; 1: a commit marker; -1: a batch whose records cannot be read.',
   },
   {
     id: FIELD.txnState,

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { craftBatch, encodeFile, INGESTED_AT, openBytes } from '../../../testing/data-files.ts'
 import { systemClock } from '../../base/clock.ts'
+import { BadBatch } from './bad-batch.ts'
 import { DecoderThreads } from './decoder-thread.ts'
-import { BadBatch } from './encode.ts'
 import { EncoderThreads } from './encoder-thread.ts'
 import { DamagedFile } from './page-cursors.ts'
 import { fetchGroup } from './read.ts'
@@ -31,7 +31,8 @@ test('a file of a thread is that of the encoder, and restores to the source', as
   t.after(() => Promise.all([encoders.close(), decoders.close()]))
   const encode = async () => {
     const job = await encoders.open(OPTIONS)
-    const parts = [...(await job.begin(SEGMENT))]
+    await job.begin(SEGMENT)
+    const parts: Uint8Array[] = []
     for (let i = 0; i < batches.length; i += 7) parts.push(...(await job.add(batches.slice(i, i + 7))))
     assert.ok(job.writtenBytes > 0 && job.heldBytes > 0)
     const { parts: last, facts } = await job.finish()
@@ -129,5 +130,6 @@ test('a closed pool fails the calls that wait', async () => {
   await encoders.close()
   await Promise.all([waiting, failing])
   await assert.rejects(encoders.open(OPTIONS), ThreadEnded)
+  await job.abandon()
   assert.equal(encoders.size, 0)
 })

@@ -55,7 +55,7 @@ test('the first record since a time and the largest time are those of a plain se
       assert.deepEqual(await findLargestTime(file, from), largest)
     },
   )
-  await fc.assert(property, { numRuns: 300 })
+  await fc.assert(property, { numRuns: 100 })
 })
 
 test('a search in a large group reads one block', async () => {

@@ -14,9 +14,10 @@ import {
 } from '../../protocol/records.ts'
 import { unpackSync } from '../../protocol/unpacking.ts'
 import { MAX_TIMESTAMP_MS, MIN_TIMESTAMP_MS } from './data-file.ts'
+import type { PageAt } from './file-bytes.ts'
 import type { DataFile, RowGroupFacts } from './open-file.ts'
 import { NumbersCursor, toMs } from './page-cursors.ts'
-import { type PageAt, pagesOf } from './page-index.ts'
+import { pagesOf } from './page-index.ts'
 import { type Fetched, fetchColumns, fetchParts, ownChunk, restoreGroup } from './read.ts'
 import { FIELD } from './table-schema.ts'
 
