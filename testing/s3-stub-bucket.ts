@@ -181,9 +181,13 @@ export class StubBucket {
       left.length > page.length
         ? `<NextContinuationToken>${Buffer.from(page.at(-1)!).toString('base64url')}</NextContinuationToken>`
         : ''
+    const encoding = encode === escapeXml ? '' : '<EncodingType>url</EncodingType>'
     const isTruncated = `<IsTruncated>${left.length > page.length}</IsTruncated>`
     const count = `<KeyCount>${page.length}</KeyCount><MaxKeys>${most}</MaxKeys><Prefix>${encode(prefix)}</Prefix>`
-    return { status: 200, body: xml('ListBucketResult', `${count}${isTruncated}${next}${contents.join('')}`) }
+    return {
+      status: 200,
+      body: xml('ListBucketResult', `${count}${encoding}${isTruncated}${next}${contents.join('')}`),
+    }
   }
 
   #upload(id: string) {

@@ -142,7 +142,8 @@ export async function startS3Stub(
         return await perform(seen, request, raw)
       } catch (error) {
         if (!(error instanceof S3Refusal)) throw error
-        const body = xml('Error', `<Code>${error.code}</Code><Message>${error.message}</Message>`)
+        // Unlike an answer, an error document has no namespace.
+        const body = `<Error><Code>${error.code}</Code><Message>${error.message}</Message></Error>`
         return { status: error.status, headers: { 'Content-Type': 'application/xml' }, body }
       }
     }

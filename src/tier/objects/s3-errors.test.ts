@@ -17,7 +17,7 @@ const shown = (error: unknown) => {
 for (const [error, expected] of [
   [
     answered(403, 'AccessDenied', 'Access Denied', { requestId: 'R1' }),
-    'refused: cannot read s3://b/k: the store answered 403 AccessDenied: Access Denied (request R1); the key needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket',
+    'refused: cannot read s3://b/k: the store answered 403 AccessDenied: Access Denied (request R1); the key needs s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload and s3:ListBucket',
   ],
   [
     answered(404, 'NoSuchBucket', 'The specified bucket does not exist'),

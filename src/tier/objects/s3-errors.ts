@@ -73,7 +73,7 @@ export function s3Error(what: string, error: unknown): ObjectStoreError {
 
 function hintOf({ status, code }: S3Failure): string {
   if (status === 403 && (code === '' || code === 'AccessDenied'))
-    return '; the key needs s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket'
+    return '; the key needs s3:GetObject, s3:PutObject, s3:DeleteObject, s3:AbortMultipartUpload and s3:ListBucket'
   if (status === 301 || code === 'AuthorizationHeaderMalformed') return '; the bucket may be in another region'
   return ''
 }
