@@ -13,7 +13,7 @@ import type { CommitDeps } from '../src/tier/iceberg/put-once.ts'
 import { addRange, readArchived, writeArchived } from '../src/tier/iceberg/ranges.ts'
 import { createTable, loadTable, type Table } from '../src/tier/iceberg/table.ts'
 import { dataFileKey, tableLocation, uuidText } from '../src/tier/iceberg/table-files.ts'
-import type { Objects } from '../src/tier/objects/objects.ts'
+import { ObjectStoreError, type Objects } from '../src/tier/objects/objects.ts'
 
 export const LOCATION = tableLocation('default', 'orders', 'AAAAAAAAAAAAAAAAAAAAAQ')
 
@@ -77,7 +77,17 @@ export function factsOf({ partition, base, next, ingestedAt = Date.UTC(2026, 10,
     [FIELD.leaderEpoch, 4, 3, 3],
   ]
   const each = (value: number) => new Map(leaves.map(([id]) => [id, value]))
-  const segment = { base, next, bytes: kafkaBytes, batches: 1, rows, rawBytes: 0, ingestedAt, minTimestamp }
+  const segment = {
+    base,
+    next,
+    bytes: kafkaBytes,
+    batches: 1,
+    rows,
+    rawBytes: 0,
+    unreadable: 0,
+    ingestedAt,
+    minTimestamp,
+  }
   const file: AddedFile = {
     key,
     partition,
@@ -135,6 +145,17 @@ export async function archiveSegments(
   const files: AddedFile[] = []
   for (const segment of segments) files.push(await upload(table.objects, segment, deps.random))
   return commit(table, archive(files), unguarded, deps)
+}
+
+/** Tries again while the store is away, as a worker does in its next round. */
+export async function persistently<T>(work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof ObjectStoreError) || error.kind !== 'away') throw error
+    }
+  }
 }
 
 /** A snapshot id that a number cannot hold. */

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { auditTable } from '../../../testing/iceberg-audit.ts'
-import { archive, LOCATION, newTable, upload } from '../../../testing/iceberg-table.ts'
+import { archive, LOCATION, newTable, persistently, upload } from '../../../testing/iceberg-table.ts'
 import { everyNth, startS3Stub } from '../../../testing/s3-stub.ts'
 import { systemClock } from '../../base/clock.ts'
 import { ENDLESS } from '../../base/patience.ts'
@@ -37,35 +37,39 @@ async function bucket(t: TestContext): Promise<Objects> {
   return objects
 }
 
-for (const [name, open] of [
+for (const [name, openPlace] of [
   ['a folder', folder],
   ['a bucket that loses every fifth answer', bucket],
 ] as const)
   test(`in ${name} a table is sound after commits of two writers, a delete, an expiry and a sweep`, async t => {
-    const objects = await open(t)
+    const objects = await openPlace(t)
     t.after(() => objects.close())
-    const taken = await takeFence(await newTable(objects, deps), 3, () => {}, deps)
+    const open = () => persistently(() => newTable(objects, deps))
+    const created = await open()
+    const taken = await persistently(() => takeFence(created, 3, () => {}, deps))
     const guard = fenced(taken.fence)
     await Promise.all(
       [0, 1].map(async partition => {
         let { table } = taken
         for (let base = 0; base < 60; base += 10) {
-          const file = await upload(objects, { partition, base, next: base + 10 }, systemRandom)
-          table = (await commit(table, archive([file]), guard, deps)).table
+          const file = await persistently(() => upload(objects, { partition, base, next: base + 10 }, systemRandom))
+          const from = table
+          table = (await persistently(() => commit(from, archive([file]), guard, deps))).table
         }
       }),
     )
-    let table = await newTable(objects, deps)
-    assert.equal(table.metadata.properties['kafka.offload.ranges'], '{"0":[[0,60]],"1":[[0,60]]}')
-    const index = await new OffsetIndexer(systemClock, objects).index(table)
-    table = (await removeBelow(table, index, new Map([[0, 30]]), guard, deps)).table
-    const expiry = await expireSnapshots(table, guard, deps, 1)
+    const full = await open()
+    assert.equal(full.metadata.properties['kafka.offload.ranges'], '{"0":[[0,60]],"1":[[0,60]]}')
+    const index = await persistently(() => new OffsetIndexer(systemClock, objects).index(full))
+    const cut = await persistently(() => removeBelow(full, index, new Map([[0, 30]]), guard, deps))
+    const expiry = await persistently(() => expireSnapshots(cut.table, guard, deps, 1))
     assert.equal(expiry.table.metadata.snapshots.length, 1)
-    await upload(objects, { partition: 0, base: 90, next: 99 }, systemRandom)
+    const orphan = await persistently(() => upload(objects, { partition: 0, base: 90, next: 99 }, systemRandom))
     // No commit is in progress, so the sweep may take young files too.
-    const { deleted } = await sweepOrphans(objects, LOCATION, deps, Number.NEGATIVE_INFINITY)
-    assert.ok(deleted.some(key => key.endsWith('.parquet')))
-    const audit = await auditTable(objects, LOCATION, { nowMs: systemClock.now(), graceMs: Number.NEGATIVE_INFINITY })
+    await persistently(() => sweepOrphans(objects, LOCATION, deps, Number.NEGATIVE_INFINITY))
+    assert.equal(await persistently(() => objects.stat(orphan.key)), null)
+    const options = { nowMs: systemClock.now(), graceMs: Number.NEGATIVE_INFINITY }
+    const audit = await persistently(() => auditTable(objects, LOCATION, options))
     assert.deepEqual(audit.findings, [])
     assert.deepEqual([audit.files, audit.rows, audit.snapshots], [9, 90, 1])
   })

@@ -11,6 +11,7 @@ import {
   LOCATION,
   newest,
   newTable,
+  persistently,
   testDeps,
   unguarded,
   upload,
@@ -31,17 +32,6 @@ const ROWS = 10
 
 const PARTITIONS = Array.from({ length: WRITERS }, (_, partition) => partition)
 const FAULTS: Faults = { lost: 0.2, away: 0.05, conflict: 0.05, late: 0.1 }
-
-/** Tries again while the store is away, as a worker does in its next round. */
-async function persistently<T>(work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    try {
-      return await work()
-    } catch (error) {
-      if (!(error instanceof ObjectStoreError) || error.kind !== 'away') throw error
-    }
-  }
-}
 
 /** Counts of all writers of a test. */
 interface Counts {
