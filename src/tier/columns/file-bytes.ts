@@ -53,6 +53,11 @@ export class Tail {
     this.#bytes = bytes
   }
 
+  /** Returns the bytes [start, end); null if they are not all here. */
+  here({ start, end }: ByteSpan): Uint8Array | null {
+    return start < this.#start ? null : this.#bytes.subarray(start - this.#start, end - this.#start)
+  }
+
   async at(start: number, length: number): Promise<Uint8Array> {
     if (start < this.#start) {
       const isLarge = this.#start - this.#from > MOST_KEPT_BYTES

@@ -45,22 +45,29 @@ export interface DataFile {
   readonly tail: Tail
 }
 
-/** Fetched with the footer, so that most files need one request for it. */
-const TAIL_BYTES = 64 * 1024
+/**
+ * The end of a file that is fetched first: most footers fit it. Of a large file it is a small part, because
+ * readers of the whole file fetch some of it again; a small file is fetched whole.
+ */
+const TAIL_PART = 16
+const LEAST_TAIL_BYTES = 8 * 1024
+const MOST_TAIL_BYTES = 64 * 1024
 const TRAILER_BYTES = 8
 
 /** Opens a file of this size. Throws DamagedFile or MissingFile. */
 export async function openDataFile(read: ReadRange, size: number): Promise<DataFile> {
   if (size < TRAILER_BYTES) throw new DamagedFile(`a Parquet file has at least ${TRAILER_BYTES} bytes, got ${size}`)
-  let start = Math.max(0, size - TAIL_BYTES)
+  const part = Math.min(MOST_TAIL_BYTES, Math.max(LEAST_TAIL_BYTES, Math.ceil(size / TAIL_PART)))
+  const tailBytes = size <= MOST_TAIL_BYTES ? size : part
+  let start = Math.max(0, size - tailBytes)
   let bytes = await fetchRange(read, { start, end: size })
   const trailer = Buffer.from(bytes.buffer, bytes.byteOffset + bytes.length - TRAILER_BYTES, TRAILER_BYTES)
   if (trailer.toString('latin1', 4) !== 'PAR1') throw new DamagedFile('the file does not end as a Parquet file does')
   const footerBytes = trailer.readUInt32LE(0) + TRAILER_BYTES
   if (footerBytes > size) throw new DamagedFile(`a footer of ${footerBytes} bytes does not fit ${size}`)
   if (footerBytes > bytes.length) {
+    bytes = Buffer.concat([await fetchRange(read, { start: size - footerBytes, end: start }), bytes])
     start = size - footerBytes
-    bytes = await fetchRange(read, { start, end: size })
   }
   const footer = bytes.subarray(bytes.length - footerBytes)
   const metadata = parseFooter(footer)

@@ -151,7 +151,7 @@ export async function fetchColumns(file: DataFile, columns: readonly ColumnSpan[
   }
   const fetched = await Promise.all(
     requests.map(async request => {
-      const bytes = await fetchRange(file.read, request)
+      const bytes = file.tail.here(request) ?? (await fetchRange(file.read, request))
       return request.columns.map(({ id, span, skippedRows }) => ({
         id,
         bytes: bytes.subarray(span.start - request.start, span.end - request.start),
