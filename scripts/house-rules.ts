@@ -50,6 +50,7 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   hyparquet: ['src/tier/columns/'],
   'hyparquet-writer': ['src/tier/columns/'],
   '@redis/client': ['testing/redis.ts'],
+  avsc: ['src/tier/iceberg/', 'testing/iceberg-audit.ts'],
   lmdb: ['src/store/embedded/'],
   'lz4-napi': ['src/protocol/'],
   snappy: ['src/protocol/'],
