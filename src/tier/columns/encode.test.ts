@@ -173,6 +173,8 @@ test('a batch keeps its original bytes where the columns cannot restore it', asy
     one({ baseTimestamp: -1n }),
     one({ isAppendTime: true }),
     one({ baseTimestamp: 253_402_300_799_999n }),
+    // Then the file has a column of header values with only nulls.
+    one({}, { headers: [[Buffer.from('h'), null]] }),
   ])
     assert.equal((await assertSame([batch])).rawBytes, 0)
 })

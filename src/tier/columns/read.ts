@@ -93,8 +93,9 @@ interface Needed {
 
 function neededOf(chunks: readonly ColumnChunk[], { hasRaw }: RowGroupFacts): Needed[] {
   return (hasRaw ? [FIELD.batchRaw] : RESTORED_FROM).flatMap(id => {
-    const chunk = ownChunk(chunks, id)
-    return isAllNull(chunk) ? [] : [{ id, chunk }]
+    // Headers whose values are all null still have their keys.
+    const isAbsent = isAllNull(ownChunk(chunks, id === FIELD.headerValue ? FIELD.headerKey : id))
+    return isAbsent ? [] : [{ id, chunk: ownChunk(chunks, id) }]
   })
 }
 
