@@ -143,12 +143,14 @@ export class Thread {
 
   async end(): Promise<void> {
     this.stay()
-    await this.#worker.terminate()
     this.#fail('was stopped')
+    await this.#worker.terminate()
   }
 
   #settle(answer: Answer): void {
-    const asked = this.#asked.shift()!
+    const asked = this.#asked.shift()
+    // The thread was stopped while it answered.
+    if (asked === undefined) return
     // An idle thread does not keep the process alive.
     if (this.#asked.length === 0) this.#worker.unref()
     if (answer.kind === 'done') asked.resolve(answer.result)
