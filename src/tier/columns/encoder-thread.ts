@@ -77,8 +77,9 @@ export class EncodeJob {
   /** Ends the file, and the job. */
   async finish(): Promise<{ readonly parts: Uint8Array[]; readonly facts: DataFileFacts }> {
     const encoded = await this.#ask<Encoded>(['finish'])
+    const parts = this.#note(encoded)
     this.#over()
-    return { parts: this.#note(encoded), facts: encoded.facts! }
+    return { parts, facts: encoded.facts! }
   }
 
   /** Ends the job without a file, also if its thread has ended. */
@@ -108,8 +109,11 @@ export class EncodeJob {
     return [...parts]
   }
 
+  /** A call may fail while the job is abandoned. The thread goes back once: two files must not share it. */
   #over(): void {
+    if (this.#isOver) return
     this.#isOver = true
+    this.heldBytes = 0
     this.#giveBack()
   }
 }
