@@ -26,6 +26,10 @@ export class EncoderThreads {
     return this.#threads.size
   }
 
+  get isClosed(): boolean {
+    return this.#threads.isClosed
+  }
+
   /** Begins a file when a thread is free. The caller must finish or abandon the job. */
   async open(options: EncodeOptions): Promise<EncodeJob> {
     const thread = await this.#threads.take()

@@ -51,6 +51,10 @@ export class Threads {
     return this.#all.size
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** Resolves with a thread when one is free, in the order of the callers. Rejects once the pool is closed. */
   async take(): Promise<Thread> {
     if (this.#isClosed) throw this.#closed()
