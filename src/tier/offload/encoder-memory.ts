@@ -7,6 +7,9 @@ import type { Patience } from '../../base/patience.ts'
 
 /** Closing a smaller group would free little, and make files of many groups. */
 const LEAST_GROUP_BYTES = 256 * 1024
+/** A call may take this much more memory than it adds bytes, as pages grow in steps. At first, and at most. */
+const FIRST_GROWTH_BYTES = 2 * 1024 * 1024
+const MOST_GROWTH_BYTES = 8 * 1024 * 1024
 
 export class EncoderMemory {
   readonly #limitBytes: number
@@ -42,11 +45,19 @@ export class EncoderMemory {
     while (this.usedBytes + more > this.#limitBytes && !patience.isOver) {
       const largest = this.#largest()
       // Less cannot be had: the encoders need some memory of their own, whatever they hold.
-      if (largest === null) break
+      if (largest === null && !this.#isAnyBusy()) break
       if (largest === file) return 'close'
       await changedOrEnded(this.#changed.promise, patience)
     }
+    // At once: others that were woken with this file decide next.
+    file.reserve(more)
     return 'add'
+  }
+
+  /** Says whether a call or an upload is going to free memory. */
+  #isAnyBusy(): boolean {
+    for (const file of this.#files) if (file.isBusy) return true
+    return false
   }
 
   #largest(): FileMemory | null {
@@ -65,6 +76,7 @@ export class FileMemory {
   #heldBytes = 0
   #addedBytes = 0
   #leavingBytes = 0
+  #growthBytes = FIRST_GROWTH_BYTES
 
   constructor(memory: EncoderMemory, end: () => void) {
     this.#memory = memory
@@ -73,6 +85,10 @@ export class FileMemory {
 
   get bytes(): number {
     return this.#heldBytes + this.#addedBytes + this.#leavingBytes
+  }
+
+  get isBusy(): boolean {
+    return this.#addedBytes + this.#leavingBytes > 0
   }
 
   /** The bytes that closing the open group would free. */
@@ -84,14 +100,19 @@ export class FileMemory {
    * Resolves with 'add' when there is room for as many bytes, which are counted until `held` is called, or with 'close'
    * if the caller must first close its row group, and ask again. Also resolves with 'add' when the patience is over.
    */
-  async room(more: number, patience: Patience): Promise<'add' | 'close'> {
-    const decision = await this.#memory.decide(this, more, patience)
-    if (decision === 'add') this.#addedBytes = more
-    return decision
+  room(more: number, patience: Patience): Promise<'add' | 'close'> {
+    return this.#memory.decide(this, more + this.#growthBytes, patience)
+  }
+
+  /** For EncoderMemory. */
+  reserve(bytes: number): void {
+    this.#addedBytes = bytes
   }
 
   /** The encoder holds this much after a call; `leavingBytes` of the file are on their way to the store. */
   held(heldBytes: number, leavingBytes: number, isGroupClosed: boolean): void {
+    const excess = heldBytes + leavingBytes - this.#heldBytes - (this.#addedBytes - this.#growthBytes)
+    if (this.#addedBytes > 0) this.#growthBytes = Math.min(MOST_GROWTH_BYTES, Math.max(this.#growthBytes, excess))
     this.#heldBytes = heldBytes
     this.#addedBytes = 0
     this.#leavingBytes += leavingBytes

@@ -1,0 +1,481 @@
+// Segments move into a table through real encoder threads: what happens to each job when something is damaged, away,
+// late or taken over.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { faultyObjects } from '../../../testing/faulty-objects.ts'
+import { auditTable } from '../../../testing/iceberg-audit.ts'
+import { PromptClock } from '../../../testing/iceberg-table.ts'
+import { MemoryObjects, withHooks } from '../../../testing/memory-objects.ts'
+import {
+  assertArchived,
+  type HolderRooms,
+  LOCATION,
+  newHolder,
+  readTable,
+  SEALED_AT,
+  sealed,
+  sourceOf,
+} from '../../../testing/offloading.ts'
+import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
+import { systemClock } from '../../base/clock.ts'
+import { patience } from '../../base/patience.ts'
+import { seededRandom } from '../../base/random.ts'
+import { StoreUnavailable } from '../../store/store.ts'
+import { BadBatch } from '../columns/bad-batch.ts'
+import { DAY_MS } from '../columns/data-file.ts'
+import { EncoderThreads } from '../columns/encoder-thread.ts'
+import { commit } from '../iceberg/commit.ts'
+import { Fenced, takeFence } from '../iceberg/fence.ts'
+import { addRange, moveLogStart, readArchived, writeArchived } from '../iceberg/ranges.ts'
+import { ObjectStoreError, type Objects } from '../objects/objects.ts'
+import { EncoderMemory } from './encoder-memory.ts'
+import { jobId } from './jobs.ts'
+import { offloadTopic } from './pipeline.ts'
+
+function world(t: TestContext, most = 2) {
+  const clock = new PromptClock(SEALED_AT)
+  const memory = new MemoryObjects(clock)
+  const encoders = new EncoderThreads(systemClock, most)
+  t.after(() => encoders.close())
+  const store = createMemoryStore(systemClock)
+  const open = (objects: Objects = memory, more: HolderRooms['more'] = {}) =>
+    newHolder({ objects, store, encoders, clock, more })
+  const audit = async (graceMs = -1) => {
+    const { findings } = await auditTable(memory, LOCATION, { nowMs: clock.now(), graceMs })
+    assert.deepEqual(findings, [])
+  }
+  return { clock, memory, encoders, store, open, audit }
+}
+
+const SETTINGS = {
+  ...{ rowGroupBytes: 1e6, targetFileBytes: 1e6, batchBytes: 'when-needed', verify: 'full', threads: 2 },
+} as const
+
+const filesIn = (memory: MemoryObjects) => [...memory.held.keys()].filter(key => key.endsWith('.parquet'))
+
+test('neighbours share a file, other partitions and days have their own, and all are one commit', async t => {
+  const { memory, open, audit } = world(t)
+  const all = [
+    sealed(0, 0, 5),
+    sealed(0, 15, 5),
+    sealed(0, 30, 5, { sealedAtMs: SEALED_AT + DAY_MS }),
+    sealed(1, 0, 5),
+    sealed(1, 30, 5),
+  ]
+  const holder = await open()
+  const before = holder.table.version
+  const outcomes = await holder.round(all)
+  assert.equal(holder.table.version, before + 1)
+  assert.deepEqual(
+    [...outcomes.values()].map(({ kind }) => kind),
+    Array(5).fill('done'),
+  )
+  const files = filesIn(memory).map(key => /partition=.*\d{20}-\d{20}-\d+/.exec(key)![0].replace(/\b0+(?=\d)/g, ''))
+  const bytes = (...of: number[]) => of.reduce((sum, i) => sum + all[i]!.segment.bytes, 0)
+  assert.deepEqual(files.sort(), [
+    `partition=0/ingested_at_day=2026-11-20/0-29-${bytes(0, 1)}`,
+    `partition=0/ingested_at_day=2026-11-21/30-44-${bytes(2)}`,
+    `partition=1/ingested_at_day=2026-11-20/0-14-${bytes(3)}`,
+    `partition=1/ingested_at_day=2026-11-20/30-44-${bytes(4)}`,
+  ])
+  const done = outcomes.get(jobId((await holder.jobs())[0]!))
+  assert.ok(done?.kind === 'done' && memory.held.has(done.file!))
+  await assertArchived(holder.table, all)
+  await audit()
+  assert.equal((await holder.round(all)).size, 0, 'nothing is left to do')
+})
+
+test('a flipped bit fails its own job by its offset, and its neighbours go', async t => {
+  const { memory, open, audit } = world(t)
+  const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(0, 30, 5), sealed(1, 0, 5)]
+  const [, damaged] = all
+  damaged!.batches[3]![70]! ^= 1
+  const holder = await open()
+  const outcomes = await holder.round(all)
+  assert.deepEqual([...outcomes.values()].map(({ kind }) => kind).sort(), ['done', 'done', 'done', 'failed'])
+  const [first, failed, third] = await holder.jobs()
+  assert.deepEqual([first!.status, failed!.status, third!.status], ['done', 'failed', 'done'])
+  assert.equal(failed!.failure!.offset, 24)
+  assert.match(failed!.failure!.why, /the batch at offset 24 cannot be archived: it fails its checksum/)
+  await assertArchived(holder.table, [all[0]!, all[2]!, all[3]!])
+  await audit()
+  assert.equal(filesIn(memory).length, 3, 'nothing of the file that was given up is there')
+
+  await holder.round(all)
+  await holder.round(all)
+  const [, suspended] = await holder.jobs()
+  assert.deepEqual([suspended!.attempts, suspended!.isSuspended], [3, true])
+  assert.equal((await holder.round(all)).size, 0)
+  // The segment is repaired, an operator retries, and it comes out of order.
+  damaged!.batches[3]![70]! ^= 1
+  await holder.documents.change({ topicId: suspended!.topicId, topicName: suspended!.topicName }, () => ({
+    answer: null,
+    put: [{ ...suspended!, status: 'pending', isSuspended: false, attempts: 0 }],
+  }))
+  await holder.round(all)
+  await assertArchived(holder.table, all)
+  await audit()
+})
+
+test('a batch that the source refuses, and a segment that lacks bytes, fail their jobs alone', async t => {
+  const { open } = world(t)
+  const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(0, 30, 5)]
+  const holder = await open()
+  const source = sourceOf(all, (_partition, batch) => {
+    if (batch === all[0]!.batches[2]) throw new BadBatch(6, 'the store says that it is damaged')
+  })
+  const short = { ...all[2]!, batches: all[2]!.batches.slice(0, 4) }
+  await holder.round(all, { read: (p, base, next) => (base === 30 ? sourceOf([short]) : source).read(p, base, next) })
+  const [refused, done, lacking] = await holder.jobs()
+  assert.deepEqual([refused!.failure!.offset, refused!.failure!.why], [6, 'the store says that it is damaged'])
+  assert.equal(done!.status, 'done')
+  assert.match(lacking!.failure!.why, /has \d+ bytes of batches, and \d+ when it was sealed/)
+  await assertArchived(holder.table, [all[1]!])
+  // The log start has cut the segment: its bytes are not known any more, and it goes as it is.
+  const cut = [all[0]!, all[1]!, { ...short, segment: { ...short.segment, plainBytes: null } }]
+  await holder.round(cut)
+  await assertArchived(holder.table, cut)
+})
+
+test('segments without rows change only the ranges', async t => {
+  const { memory, open, audit } = world(t)
+  const all = [sealed(0, 0, 0), sealed(0, 1, 0)]
+  const holder = await open()
+  const outcomes = await holder.round(all)
+  assert.deepEqual([...outcomes.values()], Array(2).fill({ kind: 'done', file: null }))
+  assert.deepEqual(filesIn(memory), [])
+  assert.equal(holder.table.metadata.snapshots.length, 0)
+  assert.deepEqual(readArchived(holder.table.metadata.properties).ranges.get(0), [[0, 2]])
+  // Among others they are a part of the file.
+  const more = [...all, sealed(0, 2, 3), sealed(0, 11, 0), sealed(0, 12, 2)]
+  await holder.round(more)
+  assert.deepEqual(readArchived(holder.table.metadata.properties).ranges.get(0), [[0, 18]])
+  await assertArchived(holder.table, more)
+  await audit()
+})
+
+for (const verb of ['write', 'stat', 'read', 'create'] as const)
+  test(`while a ${verb} of the store is away no attempt is spent, and the backlog drains afterwards`, async t => {
+    const { memory, open, audit } = world(t)
+    const all = [sealed(0, 0, 5), sealed(1, 0, 5, { valueBytes: 40_000 })]
+    let isAway = true
+    let faults = 0
+    const objects = withHooks(memory, {
+      before({ verb: called, key }) {
+        if (!isAway || called !== verb || !/(parquet|json)$/.test(key)) return
+        faults++
+        throw new ObjectStoreError(verb === 'create' ? 'unknown' : 'away', 'the store is away')
+      },
+    })
+    const holder = await open()
+    holder.table = { ...holder.table, objects }
+    // A commit is not tried any longer than the round lasts.
+    const until = { ended: null, untilMs: Number.POSITIVE_INFINITY, isOver: false }
+    Object.assign(holder.deps, {
+      patience: {
+        ...until,
+        get isOver() {
+          return verb === 'create' && faults > 3
+        },
+      },
+    })
+    for (let round = 0; round < 2; round++) {
+      faults = 0
+      const outcomes = await holder.round(all)
+      for (const { kind } of outcomes.values()) assert.equal(kind, verb === 'create' ? 'unknown' : 'notSpent')
+    }
+    assert.ok(faults > 0)
+    for (const job of await holder.jobs())
+      assert.deepEqual([job.status, job.attempts], verb === 'create' ? ['running', 1] : ['pending', 0])
+    isAway = false
+    faults = 0
+    await holder.round(all)
+    for (const job of await holder.jobs()) assert.deepEqual([job.status, job.attempts], ['done', 1])
+    await assertArchived(holder.table, all)
+    await audit(Number.POSITIVE_INFINITY)
+  })
+
+test('the upload is cut in its middle: no attempt is spent, and the thread makes the next file', async t => {
+  const { memory, encoders, open } = world(t, 1)
+  const all = [sealed(0, 0, 60, { valueBytes: 30_000 }), sealed(1, 0, 5)]
+  let isAway = true
+  const cutting: Objects = {
+    ...withHooks(memory, {}),
+    async write(key, parts) {
+      if (!isAway || parts instanceof Uint8Array || !/partition=0/.test(key)) return memory.write(key, parts)
+      for await (const _ of parts) throw new ObjectStoreError('away', 'the connection was cut')
+      throw new Error('the file has no part')
+    },
+  }
+  const holder = await open(cutting)
+  await holder.round(all)
+  const jobs = await holder.jobs()
+  assert.deepEqual(
+    jobs.map(({ status, attempts }) => [status, attempts]),
+    [
+      ['pending', 0],
+      ['done', 1],
+    ],
+  )
+  isAway = false
+  await holder.round(all)
+  assert.equal(encoders.size, 1)
+  await assertArchived(holder.table, all)
+})
+
+test('a refusal of the object store is spent only while the probe succeeds', async t => {
+  const { memory, open } = world(t)
+  const all = [sealed(0, 0, 5)]
+  for (const isWorking of [false, true]) {
+    const objects = withHooks(memory, {
+      before({ verb, key }) {
+        if (verb === 'write' && key.endsWith('.parquet')) throw new ObjectStoreError('refused', 'Access Denied')
+      },
+    })
+    const holder = await open(objects, { probe: async () => isWorking })
+    await holder.round(all)
+    const [job] = await holder.jobs()
+    assert.deepEqual([job!.status, job!.attempts], isWorking ? ['failed', 1] : ['pending', 0])
+    if (isWorking) assert.equal(job!.failure!.why, 'Access Denied')
+  }
+})
+
+test('while the store of the log is away no attempt is spent', async t => {
+  const { open } = world(t)
+  const all = [sealed(0, 0, 5)]
+  const holder = await open()
+  const away = sourceOf(all, () => {
+    throw new StoreUnavailable('connection refused')
+  })
+  await holder.round(all, away)
+  const [job] = await holder.jobs()
+  assert.deepEqual([job!.status, job!.attempts], ['pending', 0])
+})
+
+test('a file that was read back damaged is not committed', async t => {
+  const { memory, open } = world(t)
+  const all = [sealed(0, 0, 5)]
+  let isDamaging = true
+  const objects = withHooks(memory, {
+    after({ verb, key }) {
+      if (!isDamaging || verb !== 'write' || !key.endsWith('.parquet')) return
+      const { bytes, changedAtMs } = memory.held.get(key)!
+      memory.held.set(key, { bytes: bytes.subarray(0, -1), changedAtMs })
+    },
+  })
+  const holder = await open(objects)
+  await holder.round(all)
+  const [failed] = await holder.jobs()
+  assert.equal(failed!.status, 'failed')
+  assert.match(failed!.failure!.why, /the place has \d+ bytes of default\/orders-.*, expected \d+/)
+  assert.equal(readArchived(holder.table.metadata.properties).ranges.size, 0)
+  isDamaging = false
+  await holder.round(all)
+  await assertArchived(holder.table, all)
+})
+
+test('the memory of all files stays below its bound: the largest group closes early', async t => {
+  const { open } = world(t, 3)
+  const limit = 12e6
+  const memory = new EncoderMemory(limit)
+  const all = [0, 1, 2].map(partition => sealed(partition, 0, 150, { valueBytes: 60_000 }))
+  const settings = { ...SETTINGS, rowGroupBytes: 128e6, targetFileBytes: 128e6, threads: 3 }
+  const holder = await open(undefined, { memory, settings })
+  let most = 0
+  await holder.round(
+    all,
+    sourceOf(all, () => {
+      most = Math.max(most, memory.usedBytes)
+    }),
+  )
+  t.diagnostic(`${Math.round(most / 1e4) / 100} MB of ${limit / 1e6} for 27 MB of batches`)
+  assert.ok(most <= limit && most > limit / 3)
+  assert.equal(memory.usedBytes, 0)
+  assert.deepEqual(
+    (await holder.jobs()).map(({ status }) => status),
+    ['done', 'done', 'done'],
+  )
+  await assertArchived(holder.table, all)
+})
+
+test('a commit whose outcome stays unknown leaves its jobs running, and the next round finds it in the ranges', async t => {
+  for (const arrives of ['before', 'after', 'never'] as const) {
+    const { clock, memory, open, audit } = world(t)
+    const all = [sealed(0, 0, 5), sealed(0, 15, 5)]
+    const faulty = faultyObjects(memory, { clock, random: seededRandom(1) })
+    const stop = new AbortController()
+    const until = patience(clock, Number.POSITIVE_INFINITY, stop.signal)
+    const holder = await open(faulty)
+    Object.assign(holder.deps, { patience: until })
+    // The broker stops to wait while the create is on its way.
+    const objects = withHooks(faulty, {
+      before({ verb }) {
+        if (verb !== 'create') return
+        faulty.faults = { lateCreate: 1 }
+        stop.abort()
+      },
+    })
+    holder.table = { ...holder.table, objects }
+    const outcomes = await holder.round(all)
+    for (const outcome of outcomes.values()) assert.equal(outcome.kind, 'unknown')
+    assert.deepEqual(
+      (await holder.jobs()).map(({ status, attempts }) => [status, attempts]),
+      Array(2).fill(['running', 1]),
+    )
+    faulty.faults = {}
+    if (arrives === 'before') await faulty.doLate()
+    const next = await open()
+    if (arrives === 'after') await faulty.doLate()
+    await next.round(all)
+    if (arrives === 'after') await faulty.doLate()
+    await next.round(all)
+    for (const job of await next.jobs()) assert.equal(job.status, 'done', arrives)
+    await assertArchived(next.table, all, arrives)
+    await audit(Number.POSITIVE_INFINITY)
+  }
+})
+
+test('a range that arrives while files are made settles its jobs, and the other files go', async t => {
+  const { memory, open, audit, encoders, clock, store } = world(t)
+  const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(1, 0, 5)]
+  const holder = await open()
+  // A late commit of the same fence: only the ranges can tell.
+  const rival = await newHolder({ objects: memory, store: createMemoryStore(systemClock), encoders, clock })
+  Object.assign(holder.deps, { fence: rival.deps.fence })
+  assert.ok(store !== null)
+  const source = sourceOf(all, async (partition, batch) => {
+    if (partition === 1 && batch === all[2]!.batches[0]) await rival.round([all[0]!])
+  })
+  const outcomes = await offloadTopic(
+    holder.deps,
+    holder.table,
+    all.map(({ segment }) => ({ ...jobOf(), ...segment })),
+    source,
+  )
+  const kinds = new Map([...outcomes.outcomes].map(([id, { kind }]) => [id.slice(id.indexOf(':') + 1), kind]))
+  assert.deepEqual(Object.fromEntries(kinds), { '0:0': 'done', '0:15': 'notSpent', '1:0': 'done' })
+  await assertArchived(outcomes.table, [all[0]!, all[2]!])
+  await audit(Number.POSITIVE_INFINITY)
+})
+
+const jobOf = () =>
+  ({
+    ...{ topicId: 'AAAAAAAAAAAAAAAAAAAAAQ', topicName: 'orders', status: 'running', isSuspended: false, attempts: 1 },
+    ...{ maxAttempts: 3, createdAtMs: SEALED_AT, startedAtMs: SEALED_AT, tookMs: null, failure: null, fence: 1 },
+  }) as const
+
+test('a holder that was stopped between upload and commit is refused, and its file becomes an orphan', async t => {
+  const { memory, open, audit } = world(t)
+  const all = [sealed(0, 0, 5)]
+  const former = await open()
+  let holder = former
+  const source = sourceOf(all, async (_partition, batch) => {
+    if (batch !== all[0]!.batches[4]) return
+    holder = await open()
+    await holder.round(all)
+  })
+  await assert.rejects(
+    former.round(all, source),
+    (error: unknown) => error instanceof Fenced || /by the holder/.test(String(error)),
+  )
+  await assertArchived(holder.table, all)
+  assert.equal(filesIn(memory).length, 2)
+  await audit(Number.POSITIVE_INFINITY)
+})
+
+test('without the lease nothing is committed, and no attempt is spent', async t => {
+  const { open } = world(t)
+  const all = [sealed(0, 0, 5)]
+  const holder = await open(undefined, {
+    confirm() {
+      throw new Error('broker 2 has taken it over')
+    },
+  })
+  const { version } = holder.table
+  await assert.rejects(holder.round(all), /the lease is not confirmed: broker 2 has taken it over/)
+  assert.equal(holder.table.version, version)
+  const [job] = await holder.jobs()
+  assert.deepEqual([job!.status, job!.attempts], ['pending', 0])
+})
+
+test('a file that was made more than twelve hours ago is made again', async t => {
+  const { clock, memory, open, audit } = world(t, 1)
+  const all = [sealed(0, 0, 5), sealed(1, 0, 5)]
+  let isSlow = true
+  const objects = withHooks(memory, {
+    before({ verb, key }) {
+      if (verb === 'stat' && /partition=0.*parquet$/.test(key) && isSlow) clock.atMs += DAY_MS / 2 + 1
+    },
+  })
+  const holder = await open(objects, { settings: { ...SETTINGS, threads: 1 } })
+  await holder.round(all)
+  isSlow = false
+  const [old, young] = await holder.jobs()
+  assert.deepEqual([old!.status, old!.attempts, young!.status], ['pending', 0, 'done'])
+  await holder.round(all)
+  await assertArchived(holder.table, all)
+  assert.equal(filesIn(memory).length, 3)
+  await audit(Number.POSITIVE_INFINITY)
+})
+
+test('a segment that the log start cuts is archived from there on, and one below it is done', async t => {
+  const { open, audit } = world(t)
+  const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(0, 30, 5)]
+  const holder = await open()
+  const properties = () => writeArchived(moveLogStart(readArchived({}), 0, 20))
+  holder.table = (await commit(holder.table, { properties }, () => {}, holder.deps)).table
+  await holder.round(all)
+  assert.deepEqual(readArchived(holder.table.metadata.properties).ranges.get(0), [[20, 45]])
+  assert.deepEqual(
+    (await holder.jobs()).map(({ base, status }) => [base, status]),
+    [
+      [15, 'done'],
+      [30, 'done'],
+    ],
+  )
+  await assertArchived(holder.table, all.slice(1))
+  await audit()
+})
+
+test('a holder that stops reads nothing more, and spends no attempt', async t => {
+  const { clock, open } = world(t, 1)
+  const all = [sealed(0, 0, 5), sealed(1, 0, 5)]
+  const stop = new AbortController()
+  const holder = await open(undefined, { settings: { ...SETTINGS, threads: 1 } })
+  Object.assign(holder.deps, { patience: patience(clock, Number.POSITIVE_INFINITY, stop.signal) })
+  let read = 0
+  const outcomes = await holder.round(
+    all,
+    sourceOf(all, () => {
+      read++
+      stop.abort()
+    }),
+  )
+  assert.equal(read, 1)
+  for (const outcome of outcomes.values()) assert.equal(outcome.kind, 'notSpent')
+})
+
+test('a segment that kills its thread fails alone; closed threads spend nothing', async t => {
+  const { encoders, open } = world(t, 1)
+  const all = [sealed(0, 0, 5), sealed(0, 15, 5)]
+  const holder = await open()
+  const closing = sourceOf(all, () => encoders.close())
+  await holder.round(all, closing)
+  for (const job of await holder.jobs()) assert.deepEqual([job.status, job.attempts], ['pending', 0])
+})
+
+test('a table whose ranges overlap by another hand is committed to without doubling', async t => {
+  const { open } = world(t)
+  const all = [sealed(0, 0, 5)]
+  const holder = await open()
+  const properties = () => writeArchived(addRange(readArchived({}), 0, [3, 6]))
+  holder.table = (await commit(holder.table, { properties }, () => {}, holder.deps)).table
+  await holder.round(all)
+  const [job] = await holder.jobs()
+  assert.equal(job!.status, 'pending')
+  assert.equal((await readTable(holder.table)).size, 0)
+  const taken = await takeFence(holder.table, 0, () => {}, holder.deps)
+  await assert.rejects(holder.round(all), Fenced)
+  assert.ok(taken.fence > holder.deps.fence)
+})
