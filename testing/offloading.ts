@@ -29,7 +29,7 @@ import {
   type OffloadJob,
   type OffloadSegment,
 } from '../src/tier/offload/jobs.ts'
-import type { OffloadSource } from '../src/tier/offload/make-file.ts'
+import type { OffloadSource } from '../src/tier/offload/offload-source.ts'
 import { type JobOutcome, type OffloadDeps, offloadTopic } from '../src/tier/offload/pipeline.ts'
 import { planJobs } from '../src/tier/offload/plan-jobs.ts'
 import { craftBatch } from './data-files.ts'

@@ -4,7 +4,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { BadBatch } from './bad-batch.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
-import type { EncodeOptions } from './encode.ts'
+import type { EncodeOptions, FileEnd } from './encode.ts'
 import type { Encoded, EncoderCall } from './encoder-worker.ts'
 import { type Thread, ThreadEnded, Threads } from './threads.ts'
 
@@ -79,8 +79,10 @@ export class EncodeJob {
   }
 
   /** Ends the file, and the job. */
-  async finish(): Promise<{ readonly parts: Uint8Array[]; readonly facts: DataFileFacts }> {
-    const encoded = await this.#ask<Encoded>(['finish'])
+  async finish(
+    end: FileEnd = 'whole-segment',
+  ): Promise<{ readonly parts: Uint8Array[]; readonly facts: DataFileFacts }> {
+    const encoded = await this.#ask<Encoded>(['finish', end])
     const parts = this.#note(encoded)
     this.#over()
     return { parts, facts: encoded.facts! }

@@ -72,7 +72,10 @@ export class Threads {
   /** Takes a thread back. */
   give(thread: Thread): void {
     const waiting = this.#waiting.shift()
-    if (waiting !== undefined) return waiting.resolve(thread.isAlive ? thread : this.#start())
+    if (waiting !== undefined) {
+      waiting.resolve(thread.isAlive ? thread : this.#start())
+      return
+    }
     this.#taken--
     if (!thread.isAlive) return
     this.#idle.push(thread)

@@ -71,7 +71,7 @@ export class EncoderMemory {
 export class FileMemory {
   readonly #memory: EncoderMemory
   readonly #end: () => void
-  /** What the encoder keeps for its next group when it has closed one. */
+  /** The memory that the encoder keeps for its next group when it has closed one. */
   #idleBytes = 0
   #heldBytes = 0
   #addedBytes = 0

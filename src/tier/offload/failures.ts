@@ -16,7 +16,7 @@ interface FailureDeps {
   probe?(): Promise<boolean>
 }
 
-/** What is known about the stores in one round. */
+/** Remembers for one round whether the place of the objects works. */
 export class StoreFailures {
   readonly #deps: FailureDeps
   #isWorking: Promise<boolean> | null = null

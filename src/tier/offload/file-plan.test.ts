@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../../testing/property.ts'
 import { DAY_MS } from '../columns/data-file.ts'
-import { dueJobs, planFiles, SizeRatios, waitsForNeighbours } from './file-plan.ts'
+import { dueJobs, piecesOf, planFiles, SizeRatios, waitsForNeighbours } from './file-plan.ts'
 import { newJob } from './jobs.ts'
 
 const NOON = Date.UTC(2026, 10, 20, 12)
@@ -33,6 +33,16 @@ test('stored bytes count where the bytes of clients are not known', () => {
   const jobs = [{ ...job(0, 0), plainBytes: null }, job(0, 10)]
   assert.equal(planFiles(jobs, { targetFileBytes: 29, ratio: 1 }).length, 2)
   assert.equal(planFiles(jobs, { targetFileBytes: 30, ratio: 1 }).length, 1)
+})
+
+test('only a segment that is larger than the target is cut', () => {
+  const pieces = (targetFileBytes: number, ...jobs: Parameters<typeof piecesOf>[0]) =>
+    piecesOf(jobs, { targetFileBytes, ratio: 0.5 })
+  assert.equal(pieces(50, job(0, 0, 100)), 1)
+  assert.equal(pieces(49, job(0, 0, 100)), 2)
+  assert.equal(pieces(10, job(0, 0, 100)), 5)
+  assert.equal(pieces(1, job(0, 0, 100)), 10, 'no more than it has offsets')
+  assert.equal(pieces(10, job(0, 0, 100), job(0, 10, 100)), 1)
 })
 
 test('every segment is in exactly one file, and a file has no gap', () => {

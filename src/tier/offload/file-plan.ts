@@ -46,7 +46,7 @@ const dayOf = ({ sealedAtMs }: OffloadSegment) => Math.floor(sealedAtMs / DAY_MS
 
 /**
  * Groups segments of any partitions, in any order, into files: neighbours of one partition and one UTC day, up to the
- * target size. A larger segment is a file of its own.
+ * target size. A larger segment stands alone, and piecesOf cuts it.
  */
 export function planFiles<T extends OffloadSegment>(
   segments: readonly T[],
@@ -73,6 +73,14 @@ export function planFiles<T extends OffloadSegment>(
     }
   }
   return files
+}
+
+/** Returns the number of files for a planned file: several for a segment that is larger than the target. */
+export function piecesOf(file: readonly OffloadSegment[], { targetFileBytes, ratio }: FileLimits): number {
+  const [segment] = file
+  if (segment === undefined || file.length > 1) return 1
+  const wanted = Math.ceil((clientBytes(segment) * ratio) / targetFileBytes)
+  return Math.max(1, Math.min(wanted, segment.next - segment.base))
 }
 
 export interface WaitLimits extends FileLimits {

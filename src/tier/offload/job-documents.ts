@@ -44,7 +44,7 @@ interface Kept {
 
 export class JobDocuments {
   readonly #rooms: JobDocumentRooms
-  /** What was read last, by topic id. */
+  /** The documents as they were read last, by topic id. */
   readonly #kept = new Map<string, Kept>()
 
   constructor(rooms: JobDocumentRooms) {

@@ -1,33 +1,24 @@
-// Makes one data file of neighbouring segments: reads their batches, encodes them in a thread, uploads the bytes as they
-// are made, and reads the file back. It commits nothing, and a file that fails stays for the orphan sweep.
+// Makes one data file of neighbouring segments: reads their batches, encodes them in a thread, uploads the bytes as
+// they are made, and reads the file back. It commits nothing, and a file that fails stays for the orphan sweep.
 
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Patience } from '../../base/patience.ts'
 import type { Random } from '../../base/random.ts'
-import type { AbortedTransaction, DataFileFacts } from '../columns/data-file.ts'
-import type { EncodeOptions } from '../columns/encode.ts'
+import type { DataFileFacts } from '../columns/data-file.ts'
+import type { EncodeOptions, FileEnd } from '../columns/encode.ts'
 import type { EncodeJob, EncoderThreads } from '../columns/encoder-thread.ts'
 import { DamagedFile } from '../columns/page-cursors.ts'
 import { type SummarizeGroup, verifyFile } from '../columns/verify.ts'
 import type { AddedFile } from '../iceberg/manifest-writer.ts'
 import type { Table } from '../iceberg/table.ts'
-import { dataFileKey, uuidText } from '../iceberg/table-files.ts'
+import { type DataFileName, dataFileKey, uuidText } from '../iceberg/table-files.ts'
 import type { Objects } from '../objects/objects.ts'
 import type { EncoderMemory, FileMemory } from './encoder-memory.ts'
 import { clientBytes } from './file-plan.ts'
 import type { OffloadJob } from './jobs.ts'
-
-/** Where the batches of segments come from. */
-export interface OffloadSource {
-  /**
-   * Yields all batches of a segment as clients see them, whole and in order. Does not need the lead of the partition.
-   * Throws BadBatch for a batch that fails its checksum, and StoreUnavailable if the store is away.
-   */
-  read(partition: number, base: number, next: number): AsyncIterable<readonly Uint8Array[]>
-  /** Returns the aborted transactions that meet the offsets; by default there are none. */
-  aborted?(partition: number, base: number, next: number): Promise<readonly AbortedTransaction[]>
-}
+import type { OffloadSource } from './offload-source.ts'
+import { SegmentCutter } from './segment-cutter.ts'
 
 export interface FileSettings {
   readonly rowGroupBytes: number
@@ -48,12 +39,12 @@ export interface FileDeps {
   readonly summarize?: SummarizeGroup
 }
 
-/** A file that was uploaded and read back. */
-export interface MadeFile {
+/** The files of some segments, uploaded and read back. */
+export interface MadeFiles {
   readonly jobs: readonly OffloadJob[]
-  /** Null if the segments have no rows: then there is no file. */
-  readonly file: AddedFile | null
-  /** When its upload began, by both clocks. */
+  /** One; none if the segments have no rows; several if there is one segment that is larger than a file may be. */
+  readonly files: readonly AddedFile[]
+  /** When the first upload began, by both clocks. */
   readonly beganAtMs: { readonly wall: number; readonly monotonic: number }
 }
 
@@ -79,34 +70,78 @@ export class SegmentFailed extends Error {
 const ADD_BYTES = 1024 * 1024
 
 /**
- * Rejects with SegmentFailed; with the error of the object store; with DamagedFile or MissingFile if the file that was
- * read back is not the one that was made; with Stopped. The jobs are neighbours of one partition and one day.
+ * Makes the file of some segments, or several of one segment that is cut into pieces. Rejects with SegmentFailed; with
+ * the error of the object store; with DamagedFile or MissingFile if the file that was read back is not the one that was
+ * made; with Stopped. The jobs are neighbours of one partition and one day.
  */
-export async function makeFile(
-  { objects, location }: Table,
+export async function makeFiles(
+  table: Table,
   jobs: readonly OffloadJob[],
+  pieces: number,
   source: OffloadSource,
   deps: FileDeps,
-): Promise<MadeFile> {
-  const { clock, random, encoders, memory, settings } = deps
-  const first = jobs[0]
-  assert(first !== undefined, 'a file has at least one segment')
-  const { partition, base, sealedAtMs, topicId, topicName } = first
-  const kafkaBytes = jobs.reduce((sum, each) => sum + clientBytes(each), 0)
-  const name = { partition, base, next: jobs.at(-1)!.next, ingestedAt: sealedAtMs, kafkaBytes }
+): Promise<MadeFiles> {
+  const { clock } = deps
+  const beganAtMs = { wall: clock.now(), monotonic: clock.monotonic() }
+  const [job] = jobs
+  assert(job !== undefined && (pieces === 1 || jobs.length === 1), `${jobs.length} segments in ${pieces} pieces`)
+  const { partition, base, sealedAtMs: ingestedAt } = job
+  if (pieces === 1) {
+    const kafkaBytes = jobs.reduce((sum, each) => sum + clientBytes(each), 0)
+    const name = { partition, base, next: jobs.at(-1)!.next, ingestedAt, kafkaBytes }
+    const { file } = await makeFile(table, name, jobs, source, 'whole-segment', deps)
+    return { jobs, files: file === null ? [] : [file], beganAtMs }
+  }
+
+  const cutter = new SegmentCutter(source, job)
+  const files: AddedFile[] = []
+  let from = base
+  try {
+    for (let piece = 0; piece < pieces; piece++) {
+      // Where it ends exactly, and how many bytes it has, is known only when it is made.
+      const share = (of: number) => Math.floor((of * (piece + 1)) / pieces)
+      const until = base + share(job.next - base)
+      const kafkaBytes = share(clientBytes(job)) - Math.floor((clientBytes(job) * piece) / pieces)
+      const name = { partition, base: from, next: Math.max(until, from + 1), ingestedAt, kafkaBytes }
+      const isLast = piece === pieces - 1
+      const rest = { ...job, base: from, plainBytes: null }
+      const part: OffloadSource = { ...source, read: () => cutter.read(isLast ? Number.POSITIVE_INFINITY : until) }
+      const made = await makeFile(table, name, [rest], part, isLast ? 'whole-segment' : 'behind-last-batch', deps)
+      if (made.file !== null) files.push(made.file)
+      from = made.next
+    }
+    checkBytes(job, cutter.bytes)
+  } catch (error) {
+    throw error instanceof SegmentFailed ? new SegmentFailed(job, error.cause) : error
+  } finally {
+    await cutter.close()
+  }
+  return { jobs, files, beganAtMs }
+}
+
+/** Resolves with the file, null if it would have no rows, and with the offset at which it ends. */
+async function makeFile(
+  { objects, location }: Table,
+  name: DataFileName,
+  jobs: readonly OffloadJob[],
+  source: OffloadSource,
+  end: FileEnd,
+  deps: FileDeps,
+): Promise<{ readonly file: AddedFile | null; readonly next: number }> {
+  const { encoders, memory, settings, random } = deps
   const key = dataFileKey(location, name, uuidText(random))
+  const { topicId, topicName, partition } = jobs[0]!
   const { rowGroupBytes, batchBytes } = settings
   const metadata = { 'kafka.topic': topicName, 'kafka.topic-id': topicId }
 
   const encoder = await encoders.open({ partition, rowGroupBytes, batchBytes, metadata })
   const held = memory.open()
   try {
-    const beganAtMs = { wall: clock.now(), monotonic: clock.monotonic() }
     const encoding: Encoding = { facts: null, failure: null }
-    const parts = encode(encoding, encoder, held, jobs, source, deps)
+    const parts = encode(encoding, encoder, held, jobs, source, end, deps)
     // Nothing is uploaded until there is a row.
     const begun = await firstRows(parts)
-    if (encoding.facts?.rows === 0) return { jobs, file: null, beganAtMs }
+    if (encoding.facts?.rows === 0) return { file: null, next: encoding.facts.next }
     const { size } = await objects.write(key, joined(begun, parts)).catch((error: unknown) => {
       throw encoding.failure ?? error
     })
@@ -114,7 +149,7 @@ export async function makeFile(
     assert(facts !== null, `the place took ${size} bytes of ${key} before they were all made`)
     if (size !== facts.size) throw new DamagedFile(`the place has ${size} bytes of ${key}, expected ${facts.size}`)
     await readBack(objects, key, facts, deps)
-    return { jobs, file: { ...facts, key }, beganAtMs }
+    return { file: { ...facts, key }, next: facts.next }
   } finally {
     held.end()
     await encoder.abandon()
@@ -134,6 +169,7 @@ async function* encode(
   held: FileMemory,
   jobs: readonly OffloadJob[],
   source: OffloadSource,
+  end: FileEnd,
   { patience }: FileDeps,
 ): AsyncGenerator<Uint8Array, void> {
   try {
@@ -141,10 +177,12 @@ async function* encode(
       try {
         yield* encodeSegment(job)
       } catch (error) {
-        throw error instanceof Stopped ? error : new SegmentFailed(job, asError(error))
+        throw error instanceof Stopped || error instanceof SegmentFailed
+          ? error
+          : new SegmentFailed(job, asError(error))
       }
     }
-    const { parts, facts } = await encoder.finish()
+    const { parts, facts } = await encoder.finish(end)
     encoding.facts = facts
     yield* leaving(parts, false)
   } catch (error) {
@@ -153,7 +191,7 @@ async function* encode(
   }
 
   async function* encodeSegment(job: OffloadJob): AsyncGenerator<Uint8Array, void> {
-    const { partition, base, next, sealedAtMs, plainBytes } = job
+    const { partition, base, next, sealedAtMs } = job
     checkPatience()
     const aborted = (await source.aborted?.(partition, base, next)) ?? []
     await encoder.begin({ base, next, ingestedAt: sealedAtMs, aborted })
@@ -167,9 +205,7 @@ async function* encode(
         bytes += more
       }
     }
-    // A source that lost batches must not let their segment be trimmed.
-    if (plainBytes !== null && bytes !== plainBytes)
-      throw new Error(`the segment has ${bytes} bytes of batches, and ${plainBytes} when it was sealed`)
+    checkBytes(job, bytes)
   }
 
   async function* leaving(parts: readonly Uint8Array[], isGroupClosed: boolean): AsyncGenerator<Uint8Array, void> {
@@ -187,6 +223,14 @@ async function* encode(
   function checkPatience(): void {
     if (patience.isOver) throw new Stopped('the holder stopped before the segment was read')
   }
+}
+
+/** A source that lost batches must not let their segment be trimmed. */
+function checkBytes(job: OffloadJob, bytes: number): void {
+  const { plainBytes } = job
+  if (plainBytes === null || bytes === plainBytes) return
+  const why = `the segment has ${bytes} bytes of batches, and had ${plainBytes} when it was sealed`
+  throw new SegmentFailed(job, new Error(why))
 }
 
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))

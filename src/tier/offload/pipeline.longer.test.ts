@@ -28,10 +28,11 @@ import { EncoderThreads } from '../columns/encoder-thread.ts'
 import { commit } from '../iceberg/commit.ts'
 import { Fenced, takeFence } from '../iceberg/fence.ts'
 import { addRange, moveLogStart, readArchived, writeArchived } from '../iceberg/ranges.ts'
+import { readDataFileName } from '../iceberg/table-files.ts'
 import { ObjectStoreError, type Objects } from '../objects/objects.ts'
 import { EncoderMemory } from './encoder-memory.ts'
 import { jobId } from './jobs.ts'
-import { offloadTopic } from './pipeline.ts'
+import { type OffloadSettings, offloadTopic } from './pipeline.ts'
 
 function world(t: TestContext, most = 2) {
   const clock = new PromptClock(SEALED_AT)
@@ -48,9 +49,10 @@ function world(t: TestContext, most = 2) {
   return { clock, memory, encoders, store, open, audit }
 }
 
-const SETTINGS = {
-  ...{ rowGroupBytes: 1e6, targetFileBytes: 1e6, batchBytes: 'when-needed', verify: 'full', threads: 2 },
-} as const
+const SETTINGS: OffloadSettings = {
+  ...{ rowGroupBytes: 1e6, targetFileBytes: 1e6, threads: 2 },
+  ...{ batchBytes: 'when-needed', verify: 'full' },
+}
 
 const filesIn = (memory: MemoryObjects) => [...memory.held.keys()].filter(key => key.endsWith('.parquet'))
 
@@ -80,7 +82,7 @@ test('neighbours share a file, other partitions and days have their own, and all
     `partition=1/ingested_at_day=2026-11-20/30-44-${bytes(4)}`,
   ])
   const done = outcomes.get(jobId((await holder.jobs())[0]!))
-  assert.ok(done?.kind === 'done' && memory.held.has(done.file!))
+  assert.ok(done?.kind === 'done' && memory.held.has(done.files[0]!))
   await assertArchived(holder.table, all)
   await audit()
   assert.equal((await holder.round(all)).size, 0, 'nothing is left to do')
@@ -118,6 +120,54 @@ test('a flipped bit fails its own job by its offset, and its neighbours go', asy
   await audit()
 })
 
+test('a segment that is larger than a file may be becomes several files, which are one commit', async t => {
+  const { memory, open, audit } = world(t)
+  const all = [sealed(0, 0, 40, { valueBytes: 10_000 }), sealed(0, 120, 4)]
+  const target = 150_000
+  const holder = await open(undefined, { settings: { ...SETTINGS, targetFileBytes: target } })
+  const { version } = holder.table
+  await holder.round(all)
+  assert.equal(holder.table.version, version + 1)
+  const sizes = filesIn(memory).map(key => memory.held.get(key)!.bytes.length)
+  assert.ok(sizes.length >= 4 && Math.max(...sizes) <= target, String(sizes))
+  const named = filesIn(memory).map(key => readDataFileName(key)!.kafkaBytes)
+  assert.equal(
+    named.reduce((sum, each) => sum + each, 0),
+    all.reduce((sum, { segment }) => sum + segment.bytes, 0),
+  )
+  assert.deepEqual(readArchived(holder.table.metadata.properties).ranges.get(0), [[0, 132]])
+  await assertArchived(holder.table, all)
+  await audit()
+
+  // The ratio is known by now, so there are fewer pieces. A damaged one fails the whole segment.
+  const large = sealed(1, 0, 40, { valueBytes: 10_000 })
+  large.batches[39]![70]! ^= 1
+  const before = filesIn(memory).length
+  await holder.round([...all, large])
+  const failed = (await holder.jobs()).at(-1)!
+  assert.deepEqual([failed.status, failed.base, failed.failure!.offset], ['failed', 0, 117])
+  assert.ok(filesIn(memory).length > before, 'the first pieces are orphans')
+  await assertArchived(holder.table, all)
+  large.batches[39]![70]! ^= 1
+  const short = { ...large, batches: large.batches.slice(1) }
+  await holder.round([...all, large], sourceOf([short]))
+  assert.match((await holder.jobs()).at(-1)!.failure!.why, /bytes of batches, and had/)
+  await holder.round([...all, large])
+  await assertArchived(holder.table, [...all, large])
+  await audit(Number.POSITIVE_INFINITY)
+})
+
+test('a large segment whose records are all at its end is cut into fewer pieces', async t => {
+  const { memory, open } = world(t)
+  const dense = sealed(0, 900, 20, { valueBytes: 10_000 })
+  const all = [{ ...dense, segment: { ...dense.segment, base: 0 } }]
+  const holder = await open(undefined, { settings: { ...SETTINGS, targetFileBytes: 100_000 } })
+  await holder.round(all)
+  assert.ok(filesIn(memory).length >= 1)
+  assert.deepEqual(readArchived(holder.table.metadata.properties).ranges.get(0), [[0, 960]])
+  await assertArchived(holder.table, all)
+})
+
 test('a batch that the source refuses, and a segment that lacks bytes, fail their jobs alone', async t => {
   const { open } = world(t)
   const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(0, 30, 5)]
@@ -130,7 +180,7 @@ test('a batch that the source refuses, and a segment that lacks bytes, fail thei
   const [refused, done, lacking] = await holder.jobs()
   assert.deepEqual([refused!.failure!.offset, refused!.failure!.why], [6, 'the store says that it is damaged'])
   assert.equal(done!.status, 'done')
-  assert.match(lacking!.failure!.why, /has \d+ bytes of batches, and \d+ when it was sealed/)
+  assert.match(lacking!.failure!.why, /has \d+ bytes of batches, and had \d+ when it was sealed/)
   await assertArchived(holder.table, [all[1]!])
   // The log start has cut the segment: its bytes are not known any more, and it goes as it is.
   const cut = [all[0]!, all[1]!, { ...short, segment: { ...short.segment, plainBytes: null } }]
@@ -143,7 +193,7 @@ test('segments without rows change only the ranges', async t => {
   const all = [sealed(0, 0, 0), sealed(0, 1, 0)]
   const holder = await open()
   const outcomes = await holder.round(all)
-  assert.deepEqual([...outcomes.values()], Array(2).fill({ kind: 'done', file: null }))
+  assert.deepEqual([...outcomes.values()], Array(2).fill({ kind: 'done', files: [] }))
   assert.deepEqual(filesIn(memory), [])
   assert.equal(holder.table.metadata.snapshots.length, 0)
   assert.deepEqual(readArchived(holder.table.metadata.properties).ranges.get(0), [[0, 2]])
@@ -359,11 +409,11 @@ test('a range that arrives while files are made settles its jobs, and the other 
   await audit(Number.POSITIVE_INFINITY)
 })
 
-const jobOf = () =>
-  ({
-    ...{ topicId: 'AAAAAAAAAAAAAAAAAAAAAQ', topicName: 'orders', status: 'running', isSuspended: false, attempts: 1 },
-    ...{ maxAttempts: 3, createdAtMs: SEALED_AT, startedAtMs: SEALED_AT, tookMs: null, failure: null, fence: 1 },
-  }) as const
+const RUNNING = { status: 'running', isSuspended: false, attempts: 1, maxAttempts: 3, fence: 1 } as const
+const jobOf = () => ({
+  ...{ topicId: 'AAAAAAAAAAAAAAAAAAAAAQ', topicName: 'orders', ...RUNNING },
+  ...{ createdAtMs: SEALED_AT, startedAtMs: SEALED_AT, tookMs: null, failure: null },
+})
 
 test('a holder that was stopped between upload and commit is refused, and its file becomes an orphan', async t => {
   const { memory, open, audit } = world(t)
@@ -465,15 +515,17 @@ test('a segment that kills its thread fails alone; closed threads spend nothing'
   for (const job of await holder.jobs()) assert.deepEqual([job.status, job.attempts], ['pending', 0])
 })
 
-test('a table whose ranges overlap by another hand is committed to without doubling', async t => {
-  const { open } = world(t)
+test('a segment that the table has in part fails before anything is written', async t => {
+  const { memory, open } = world(t)
   const all = [sealed(0, 0, 5)]
   const holder = await open()
   const properties = () => writeArchived(addRange(readArchived({}), 0, [3, 6]))
   holder.table = (await commit(holder.table, { properties }, () => {}, holder.deps)).table
   await holder.round(all)
   const [job] = await holder.jobs()
-  assert.equal(job!.status, 'pending')
+  assert.equal(job!.status, 'failed')
+  assert.match(job!.failure!.why, /\[0, 15\) of partition 0 meets \[3, 6\) in the table/)
+  assert.equal(filesIn(memory).length, 0)
   assert.equal((await readTable(holder.table)).size, 0)
   const taken = await takeFence(holder.table, 0, () => {}, holder.deps)
   await assert.rejects(holder.round(all), Fenced)

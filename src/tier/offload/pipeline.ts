@@ -13,20 +13,14 @@ import { type CommitDeps, CommitUnknown, STAGED_FOR_MS } from '../iceberg/put-on
 import { type Archived, addable, addRange, RangeOverlap, readArchived, writeArchived } from '../iceberg/ranges.ts'
 import { refreshTable, type Table, TableGone } from '../iceberg/table.ts'
 import { outcomeOf, StoreFailures } from './failures.ts'
-import { planFiles, type SizeRatios } from './file-plan.ts'
+import { piecesOf, planFiles, type SizeRatios } from './file-plan.ts'
 import { jobId, type OffloadJob } from './jobs.ts'
-import {
-  type FileDeps,
-  type FileSettings,
-  type MadeFile,
-  makeFile,
-  type OffloadSource,
-  SegmentFailed,
-} from './make-file.ts'
+import { type FileDeps, type FileSettings, type MadeFiles, makeFiles, SegmentFailed } from './make-file.ts'
+import type { OffloadSource } from './offload-source.ts'
 
 export type JobOutcome =
-  /** The segment is in the table. The key of its file; null if another attempt put it there, or it has no rows. */
-  | { readonly kind: 'done'; readonly file: string | null }
+  /** The segment is in the table. The keys of its files; none if another attempt put it there, or it has no rows. */
+  | { readonly kind: 'done'; readonly files: readonly string[] }
   /** The attempt is spent. The offset of the batch that failed; null if it was no batch. */
   | { readonly kind: 'failed'; readonly why: string; readonly offset: number | null }
   /** The attempt does not count. */
@@ -59,7 +53,7 @@ export interface Offloaded {
   readonly table: Table
   /** One for each job, by its id. */
   readonly outcomes: ReadonlyMap<string, JobOutcome>
-  /** Another holder has taken over, the lease is lost, or the table is gone: this holder makes no further commit to it. */
+  /** Another holder has taken over, the lease is lost, or the table is gone: this holder must not commit any more. */
   readonly stop: Error | null
   /** Errors of the commit that did no harm, for the log. */
   readonly leftovers: readonly Error[]
@@ -95,7 +89,7 @@ export async function offloadTopic(
     table = await refreshTable(table)
     fenced(deps.fence)(table.metadata)
     const missing = dropCovered(jobs)
-    const made = await makeFiles(missing)
+    const made = await makeAll(missing)
     await commitFiles(dropOld(made))
   } catch (error) {
     if (error instanceof Fenced || error instanceof TableGone || error instanceof NotConfirmed) stop = error
@@ -103,30 +97,37 @@ export async function offloadTopic(
   }
   return { table, outcomes, stop, leftovers }
 
-  /** Settles the jobs whose segments the table has, and returns the others. */
+  /** Settles the jobs whose segments the table has, in whole or in part, and returns the others. */
   function dropCovered(of: readonly OffloadJob[]): readonly OffloadJob[] {
     const archived = readArchived(table.metadata.properties)
-    const isMissing = (job: OffloadJob) => addable(archived, job.partition, [job.base, job.next]) !== null
-    settle(
-      of.filter(job => !isMissing(job)),
-      { kind: 'done', file: null },
-    )
-    return of.filter(isMissing)
+    return of.filter(job => {
+      const part = addable(archived, job.partition, [job.base, job.next])
+      if (part === null) settle([job], { kind: 'done', files: [] })
+      else
+        try {
+          addRange(archived, job.partition, part)
+          return true
+        } catch (error) {
+          if (!(error instanceof RangeOverlap)) throw error
+          settle([job], { kind: 'failed', why: error.message, offset: null })
+        }
+      return false
+    })
   }
 
   /** Resolves with the files that could be made, and settles the jobs of the others. */
-  async function makeFiles(missing: readonly OffloadJob[]): Promise<readonly MadeFile[]> {
+  async function makeAll(missing: readonly OffloadJob[]): Promise<readonly MadeFiles[]> {
     const { settings, ratios } = deps
     const topicId = missing[0]?.topicId ?? ''
     const limits = { targetFileBytes: settings.targetFileBytes, ratio: ratios.of(topicId) }
     const waiting: (readonly OffloadJob[])[] = [...planFiles(missing, limits)]
-    const made: MadeFile[] = []
+    const made: MadeFiles[] = []
     const work = async () => {
       for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
         try {
-          const file = await makeFile(table, next, source, deps)
-          made.push(file)
-          if (file.file !== null) ratios.learn(topicId, file.file.kafkaBytes, file.file.size)
+          const files = await makeFiles(table, next, piecesOf(next, limits), source, deps)
+          made.push(files)
+          for (const { kafkaBytes, size } of files.files) ratios.learn(topicId, kafkaBytes, size)
         } catch (error) {
           const outcome = await outcomeOf(error, failures)
           if (!(error instanceof SegmentFailed) || outcome.kind === 'notSpent') settle(next, outcome)
@@ -139,14 +140,16 @@ export async function offloadTopic(
         }
       }
     }
-    await Promise.all(Array.from({ length: settings.threads }, work))
+    // All end, whatever fails: none may go on when the round is over.
+    const ended = await Promise.allSettled(Array.from({ length: settings.threads }, work))
+    for (const end of ended) if (end.status === 'rejected') throw end.reason
     return made
   }
 
   /** Leaves out files that the orphan sweep could take before they are committed. */
-  function dropOld(made: readonly MadeFile[]): readonly MadeFile[] {
+  function dropOld(made: readonly MadeFiles[]): readonly MadeFiles[] {
     const { clock } = deps
-    const ageMs = ({ beganAtMs: { wall, monotonic } }: MadeFile) =>
+    const ageMs = ({ beganAtMs: { wall, monotonic } }: MadeFiles) =>
       Math.max(clock.now() - wall, clock.monotonic() - monotonic)
     return made.filter(file => {
       if (ageMs(file) <= STAGED_FOR_MS) return true
@@ -156,16 +159,16 @@ export async function offloadTopic(
     })
   }
 
-  async function commitFiles(made: readonly MadeFile[]): Promise<void> {
+  async function commitFiles(made: readonly MadeFiles[]): Promise<void> {
     for (let files = made; files.length > 0; ) {
       try {
         const change: Change = {
-          append: files.flatMap(({ file }) => file ?? []),
+          append: files.flatMap(made => made.files),
           properties: ({ properties }) => writeArchived(withFiles(readArchived(properties), files)),
         }
         const committed = await commit(table, change, guard, deps)
         ;({ table, leftovers } = committed)
-        for (const { jobs: of, file } of files) settle(of, { kind: 'done', file: file?.key ?? null })
+        for (const { jobs: of, files: added } of files) settle(of, { kind: 'done', files: added.map(({ key }) => key) })
         return
       } catch (error) {
         if (error instanceof CommitUnknown) {
@@ -194,7 +197,7 @@ export async function offloadTopic(
   }
 
   /** Returns the files of which the table has nothing. The segments of the others that it lacks need new files. */
-  function withoutCovered(files: readonly MadeFile[]): readonly MadeFile[] {
+  function withoutCovered(files: readonly MadeFiles[]): readonly MadeFiles[] {
     const archived = readArchived(table.metadata.properties)
     return files.filter(file => {
       try {
@@ -211,7 +214,7 @@ export async function offloadTopic(
 }
 
 /** Returns the ranges with those of the files. Throws RangeOverlap if the table has any segment of them. */
-function withFiles(archived: Archived, files: readonly MadeFile[]): Archived {
+function withFiles(archived: Archived, files: readonly MadeFiles[]): Archived {
   let next = archived
   for (const { jobs } of files) {
     const { partition } = jobs[0]!
