@@ -2,11 +2,12 @@
 // as the broker will. Its rounds can be stopped at any change of the object store and of the job documents.
 
 import assert from 'node:assert/strict'
-import type { Clock } from '../src/base/clock.ts'
+import type { TestContext } from 'node:test'
+import { type Clock, systemClock } from '../src/base/clock.ts'
 import { ENDLESS } from '../src/base/patience.ts'
 import { type Random, seededRandom } from '../src/base/random.ts'
 import type { Store } from '../src/store/store.ts'
-import type { EncoderThreads } from '../src/tier/columns/encoder-thread.ts'
+import { EncoderThreads } from '../src/tier/columns/encoder-thread.ts'
 import { openDataFile } from '../src/tier/columns/open-file.ts'
 import { readGroup } from '../src/tier/columns/read.ts'
 import { takeFence } from '../src/tier/iceberg/fence.ts'
@@ -33,7 +34,10 @@ import type { OffloadSource } from '../src/tier/offload/offload-source.ts'
 import { type JobOutcome, type OffloadDeps, offloadTopic } from '../src/tier/offload/pipeline.ts'
 import { planJobs } from '../src/tier/offload/plan-jobs.ts'
 import { craftBatch } from './data-files.ts'
+import { auditTable } from './iceberg-audit.ts'
 import { PromptClock } from './iceberg-table.ts'
+import { MemoryObjects } from './memory-objects.ts'
+import { createMemoryStore } from './sim/memory-store.ts'
 
 export const TOPIC = { topicId: 'AAAAAAAAAAAAAAAAAAAAAQ', topicName: 'orders' }
 export const LOCATION = tableLocation('default', TOPIC.topicName, TOPIC.topicId)
@@ -225,3 +229,21 @@ export async function assertArchived(table: Table, all: readonly SealedForTest[]
       assert.ok(batch.equals(found.get(partition)![i]!), `${where}: batch ${i} of partition ${partition}`)
   }
 }
+
+/** A place for objects, a store for documents, threads, and holders on them. */
+export function offloadWorld(t: TestContext, most = 2) {
+  const clock = new PromptClock(SEALED_AT)
+  const memory = new MemoryObjects(clock)
+  const encoders = new EncoderThreads(systemClock, most)
+  t.after(() => encoders.close())
+  const store = createMemoryStore(systemClock)
+  const open = (objects: Objects = memory, more: HolderRooms['more'] = {}) =>
+    newHolder({ objects, store, encoders, clock, more })
+  const audit = async (graceMs = -1) => {
+    const { findings } = await auditTable(memory, LOCATION, { nowMs: clock.now(), graceMs })
+    assert.deepEqual(findings, [])
+  }
+  return { clock, memory, encoders, store, open, audit }
+}
+
+export const filesIn = (memory: MemoryObjects) => [...memory.held.keys()].filter(key => key.endsWith('.parquet'))

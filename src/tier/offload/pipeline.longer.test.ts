@@ -2,62 +2,27 @@
 // late or taken over.
 
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { faultyObjects } from '../../../testing/faulty-objects.ts'
-import { auditTable } from '../../../testing/iceberg-audit.ts'
-import { PromptClock } from '../../../testing/iceberg-table.ts'
-import { MemoryObjects, withHooks } from '../../../testing/memory-objects.ts'
-import {
-  assertArchived,
-  type HolderRooms,
-  LOCATION,
-  newHolder,
-  readTable,
-  SEALED_AT,
-  sealed,
-  sourceOf,
-} from '../../../testing/offloading.ts'
-import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
-import { systemClock } from '../../base/clock.ts'
-import { patience } from '../../base/patience.ts'
-import { seededRandom } from '../../base/random.ts'
+import { test } from 'node:test'
+import { withHooks } from '../../../testing/memory-objects.ts'
+import { assertArchived, filesIn, offloadWorld, SEALED_AT, sealed, sourceOf } from '../../../testing/offloading.ts'
+import { systemRandom } from '../../base/random.ts'
 import { StoreUnavailable } from '../../store/store.ts'
 import { BadBatch } from '../columns/bad-batch.ts'
 import { DAY_MS } from '../columns/data-file.ts'
-import { EncoderThreads } from '../columns/encoder-thread.ts'
-import { commit } from '../iceberg/commit.ts'
-import { Fenced, takeFence } from '../iceberg/fence.ts'
-import { addRange, moveLogStart, readArchived, writeArchived } from '../iceberg/ranges.ts'
+import { readArchived } from '../iceberg/ranges.ts'
 import { readDataFileName } from '../iceberg/table-files.ts'
 import { ObjectStoreError, type Objects } from '../objects/objects.ts'
 import { EncoderMemory } from './encoder-memory.ts'
 import { jobId } from './jobs.ts'
-import { type OffloadSettings, offloadTopic } from './pipeline.ts'
-
-function world(t: TestContext, most = 2) {
-  const clock = new PromptClock(SEALED_AT)
-  const memory = new MemoryObjects(clock)
-  const encoders = new EncoderThreads(systemClock, most)
-  t.after(() => encoders.close())
-  const store = createMemoryStore(systemClock)
-  const open = (objects: Objects = memory, more: HolderRooms['more'] = {}) =>
-    newHolder({ objects, store, encoders, clock, more })
-  const audit = async (graceMs = -1) => {
-    const { findings } = await auditTable(memory, LOCATION, { nowMs: clock.now(), graceMs })
-    assert.deepEqual(findings, [])
-  }
-  return { clock, memory, encoders, store, open, audit }
-}
+import type { OffloadSettings } from './pipeline.ts'
 
 const SETTINGS: OffloadSettings = {
   ...{ rowGroupBytes: 1e6, targetFileBytes: 1e6, threads: 2 },
   ...{ batchBytes: 'when-needed', verify: 'full' },
 }
 
-const filesIn = (memory: MemoryObjects) => [...memory.held.keys()].filter(key => key.endsWith('.parquet'))
-
 test('neighbours share a file, other partitions and days have their own, and all are one commit', async t => {
-  const { memory, open, audit } = world(t)
+  const { memory, open, audit } = offloadWorld(t)
   const all = [
     sealed(0, 0, 5),
     sealed(0, 15, 5),
@@ -89,7 +54,7 @@ test('neighbours share a file, other partitions and days have their own, and all
 })
 
 test('a flipped bit fails its own job by its offset, and its neighbours go', async t => {
-  const { memory, open, audit } = world(t)
+  const { memory, open, audit } = offloadWorld(t)
   const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(0, 30, 5), sealed(1, 0, 5)]
   const [, damaged] = all
   damaged!.batches[3]![70]! ^= 1
@@ -121,7 +86,7 @@ test('a flipped bit fails its own job by its offset, and its neighbours go', asy
 })
 
 test('a segment that is larger than a file may be becomes several files, which are one commit', async t => {
-  const { memory, open, audit } = world(t)
+  const { memory, open, audit } = offloadWorld(t)
   const all = [sealed(0, 0, 40, { valueBytes: 10_000 }), sealed(0, 120, 4)]
   const target = 150_000
   const holder = await open(undefined, { settings: { ...SETTINGS, targetFileBytes: target } })
@@ -158,7 +123,7 @@ test('a segment that is larger than a file may be becomes several files, which a
 })
 
 test('a large segment whose records are all at its end is cut into fewer pieces', async t => {
-  const { memory, open } = world(t)
+  const { memory, open } = offloadWorld(t)
   const dense = sealed(0, 900, 20, { valueBytes: 10_000 })
   const all = [{ ...dense, segment: { ...dense.segment, base: 0 } }]
   const holder = await open(undefined, { settings: { ...SETTINGS, targetFileBytes: 100_000 } })
@@ -169,7 +134,7 @@ test('a large segment whose records are all at its end is cut into fewer pieces'
 })
 
 test('a batch that the source refuses, and a segment that lacks bytes, fail their jobs alone', async t => {
-  const { open } = world(t)
+  const { open } = offloadWorld(t)
   const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(0, 30, 5)]
   const holder = await open()
   const source = sourceOf(all, (_partition, batch) => {
@@ -189,7 +154,7 @@ test('a batch that the source refuses, and a segment that lacks bytes, fail thei
 })
 
 test('segments without rows change only the ranges', async t => {
-  const { memory, open, audit } = world(t)
+  const { memory, open, audit } = offloadWorld(t)
   const all = [sealed(0, 0, 0), sealed(0, 1, 0)]
   const holder = await open()
   const outcomes = await holder.round(all)
@@ -207,7 +172,7 @@ test('segments without rows change only the ranges', async t => {
 
 for (const verb of ['write', 'stat', 'read', 'create'] as const)
   test(`while a ${verb} of the store is away no attempt is spent, and the backlog drains afterwards`, async t => {
-    const { memory, open, audit } = world(t)
+    const { memory, open, audit } = offloadWorld(t)
     const all = [sealed(0, 0, 5), sealed(1, 0, 5, { valueBytes: 40_000 })]
     let isAway = true
     let faults = 0
@@ -247,7 +212,7 @@ for (const verb of ['write', 'stat', 'read', 'create'] as const)
   })
 
 test('the upload is cut in its middle: no attempt is spent, and the thread makes the next file', async t => {
-  const { memory, encoders, open } = world(t, 1)
+  const { memory, encoders, open } = offloadWorld(t, 1)
   const all = [sealed(0, 0, 60, { valueBytes: 30_000 }), sealed(1, 0, 5)]
   let isAway = true
   const cutting: Objects = {
@@ -275,7 +240,7 @@ test('the upload is cut in its middle: no attempt is spent, and the thread makes
 })
 
 test('a refusal of the object store is spent only while the probe succeeds', async t => {
-  const { memory, open } = world(t)
+  const { memory, open } = offloadWorld(t)
   const all = [sealed(0, 0, 5)]
   for (const isWorking of [false, true]) {
     const objects = withHooks(memory, {
@@ -292,7 +257,7 @@ test('a refusal of the object store is spent only while the probe succeeds', asy
 })
 
 test('while the store of the log is away no attempt is spent', async t => {
-  const { open } = world(t)
+  const { open } = offloadWorld(t)
   const all = [sealed(0, 0, 5)]
   const holder = await open()
   const away = sourceOf(all, () => {
@@ -304,7 +269,7 @@ test('while the store of the log is away no attempt is spent', async t => {
 })
 
 test('a file that was read back damaged is not committed', async t => {
-  const { memory, open } = world(t)
+  const { memory, open } = offloadWorld(t)
   const all = [sealed(0, 0, 5)]
   let isDamaging = true
   const objects = withHooks(memory, {
@@ -326,10 +291,10 @@ test('a file that was read back damaged is not committed', async t => {
 })
 
 test('the memory of all files stays below its bound: the largest group closes early', async t => {
-  const { open } = world(t, 3)
+  const { open } = offloadWorld(t, 3)
   const limit = 12e6
   const memory = new EncoderMemory(limit)
-  const all = [0, 1, 2].map(partition => sealed(partition, 0, 150, { valueBytes: 60_000 }))
+  const all = [0, 1, 2].map(partition => sealed(partition, 0, 150, { valueBytes: 60_000, random: systemRandom }))
   const settings = { ...SETTINGS, rowGroupBytes: 128e6, targetFileBytes: 128e6, threads: 3 }
   const holder = await open(undefined, { memory, settings })
   let most = 0
@@ -347,187 +312,4 @@ test('the memory of all files stays below its bound: the largest group closes ea
     ['done', 'done', 'done'],
   )
   await assertArchived(holder.table, all)
-})
-
-test('a commit whose outcome stays unknown leaves its jobs running, and the next round finds it in the ranges', async t => {
-  for (const arrives of ['before', 'after', 'never'] as const) {
-    const { clock, memory, open, audit } = world(t)
-    const all = [sealed(0, 0, 5), sealed(0, 15, 5)]
-    const faulty = faultyObjects(memory, { clock, random: seededRandom(1) })
-    const stop = new AbortController()
-    const until = patience(clock, Number.POSITIVE_INFINITY, stop.signal)
-    const holder = await open(faulty)
-    Object.assign(holder.deps, { patience: until })
-    // The broker stops to wait while the create is on its way.
-    const objects = withHooks(faulty, {
-      before({ verb }) {
-        if (verb !== 'create') return
-        faulty.faults = { lateCreate: 1 }
-        stop.abort()
-      },
-    })
-    holder.table = { ...holder.table, objects }
-    const outcomes = await holder.round(all)
-    for (const outcome of outcomes.values()) assert.equal(outcome.kind, 'unknown')
-    assert.deepEqual(
-      (await holder.jobs()).map(({ status, attempts }) => [status, attempts]),
-      Array(2).fill(['running', 1]),
-    )
-    faulty.faults = {}
-    if (arrives === 'before') await faulty.doLate()
-    const next = await open()
-    if (arrives === 'after') await faulty.doLate()
-    await next.round(all)
-    if (arrives === 'after') await faulty.doLate()
-    await next.round(all)
-    for (const job of await next.jobs()) assert.equal(job.status, 'done', arrives)
-    await assertArchived(next.table, all, arrives)
-    await audit(Number.POSITIVE_INFINITY)
-  }
-})
-
-test('a range that arrives while files are made settles its jobs, and the other files go', async t => {
-  const { memory, open, audit, encoders, clock, store } = world(t)
-  const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(1, 0, 5)]
-  const holder = await open()
-  // A late commit of the same fence: only the ranges can tell.
-  const rival = await newHolder({ objects: memory, store: createMemoryStore(systemClock), encoders, clock })
-  Object.assign(holder.deps, { fence: rival.deps.fence })
-  assert.ok(store !== null)
-  const source = sourceOf(all, async (partition, batch) => {
-    if (partition === 1 && batch === all[2]!.batches[0]) await rival.round([all[0]!])
-  })
-  const outcomes = await offloadTopic(
-    holder.deps,
-    holder.table,
-    all.map(({ segment }) => ({ ...jobOf(), ...segment })),
-    source,
-  )
-  const kinds = new Map([...outcomes.outcomes].map(([id, { kind }]) => [id.slice(id.indexOf(':') + 1), kind]))
-  assert.deepEqual(Object.fromEntries(kinds), { '0:0': 'done', '0:15': 'notSpent', '1:0': 'done' })
-  await assertArchived(outcomes.table, [all[0]!, all[2]!])
-  await audit(Number.POSITIVE_INFINITY)
-})
-
-const RUNNING = { status: 'running', isSuspended: false, attempts: 1, maxAttempts: 3, fence: 1 } as const
-const jobOf = () => ({
-  ...{ topicId: 'AAAAAAAAAAAAAAAAAAAAAQ', topicName: 'orders', ...RUNNING },
-  ...{ createdAtMs: SEALED_AT, startedAtMs: SEALED_AT, tookMs: null, failure: null },
-})
-
-test('a holder that was stopped between upload and commit is refused, and its file becomes an orphan', async t => {
-  const { memory, open, audit } = world(t)
-  const all = [sealed(0, 0, 5)]
-  const former = await open()
-  let holder = former
-  const source = sourceOf(all, async (_partition, batch) => {
-    if (batch !== all[0]!.batches[4]) return
-    holder = await open()
-    await holder.round(all)
-  })
-  await assert.rejects(
-    former.round(all, source),
-    (error: unknown) => error instanceof Fenced || /by the holder/.test(String(error)),
-  )
-  await assertArchived(holder.table, all)
-  assert.equal(filesIn(memory).length, 2)
-  await audit(Number.POSITIVE_INFINITY)
-})
-
-test('without the lease nothing is committed, and no attempt is spent', async t => {
-  const { open } = world(t)
-  const all = [sealed(0, 0, 5)]
-  const holder = await open(undefined, {
-    confirm() {
-      throw new Error('broker 2 has taken it over')
-    },
-  })
-  const { version } = holder.table
-  await assert.rejects(holder.round(all), /the lease is not confirmed: broker 2 has taken it over/)
-  assert.equal(holder.table.version, version)
-  const [job] = await holder.jobs()
-  assert.deepEqual([job!.status, job!.attempts], ['pending', 0])
-})
-
-test('a file that was made more than twelve hours ago is made again', async t => {
-  const { clock, memory, open, audit } = world(t, 1)
-  const all = [sealed(0, 0, 5), sealed(1, 0, 5)]
-  let isSlow = true
-  const objects = withHooks(memory, {
-    before({ verb, key }) {
-      if (verb === 'stat' && /partition=0.*parquet$/.test(key) && isSlow) clock.atMs += DAY_MS / 2 + 1
-    },
-  })
-  const holder = await open(objects, { settings: { ...SETTINGS, threads: 1 } })
-  await holder.round(all)
-  isSlow = false
-  const [old, young] = await holder.jobs()
-  assert.deepEqual([old!.status, old!.attempts, young!.status], ['pending', 0, 'done'])
-  await holder.round(all)
-  await assertArchived(holder.table, all)
-  assert.equal(filesIn(memory).length, 3)
-  await audit(Number.POSITIVE_INFINITY)
-})
-
-test('a segment that the log start cuts is archived from there on, and one below it is done', async t => {
-  const { open, audit } = world(t)
-  const all = [sealed(0, 0, 5), sealed(0, 15, 5), sealed(0, 30, 5)]
-  const holder = await open()
-  const properties = () => writeArchived(moveLogStart(readArchived({}), 0, 20))
-  holder.table = (await commit(holder.table, { properties }, () => {}, holder.deps)).table
-  await holder.round(all)
-  assert.deepEqual(readArchived(holder.table.metadata.properties).ranges.get(0), [[20, 45]])
-  assert.deepEqual(
-    (await holder.jobs()).map(({ base, status }) => [base, status]),
-    [
-      [15, 'done'],
-      [30, 'done'],
-    ],
-  )
-  await assertArchived(holder.table, all.slice(1))
-  await audit()
-})
-
-test('a holder that stops reads nothing more, and spends no attempt', async t => {
-  const { clock, open } = world(t, 1)
-  const all = [sealed(0, 0, 5), sealed(1, 0, 5)]
-  const stop = new AbortController()
-  const holder = await open(undefined, { settings: { ...SETTINGS, threads: 1 } })
-  Object.assign(holder.deps, { patience: patience(clock, Number.POSITIVE_INFINITY, stop.signal) })
-  let read = 0
-  const outcomes = await holder.round(
-    all,
-    sourceOf(all, () => {
-      read++
-      stop.abort()
-    }),
-  )
-  assert.equal(read, 1)
-  for (const outcome of outcomes.values()) assert.equal(outcome.kind, 'notSpent')
-})
-
-test('a segment that kills its thread fails alone; closed threads spend nothing', async t => {
-  const { encoders, open } = world(t, 1)
-  const all = [sealed(0, 0, 5), sealed(0, 15, 5)]
-  const holder = await open()
-  const closing = sourceOf(all, () => encoders.close())
-  await holder.round(all, closing)
-  for (const job of await holder.jobs()) assert.deepEqual([job.status, job.attempts], ['pending', 0])
-})
-
-test('a segment that the table has in part fails before anything is written', async t => {
-  const { memory, open } = world(t)
-  const all = [sealed(0, 0, 5)]
-  const holder = await open()
-  const properties = () => writeArchived(addRange(readArchived({}), 0, [3, 6]))
-  holder.table = (await commit(holder.table, { properties }, () => {}, holder.deps)).table
-  await holder.round(all)
-  const [job] = await holder.jobs()
-  assert.equal(job!.status, 'failed')
-  assert.match(job!.failure!.why, /\[0, 15\) of partition 0 meets \[3, 6\) in the table/)
-  assert.equal(filesIn(memory).length, 0)
-  assert.equal((await readTable(holder.table)).size, 0)
-  const taken = await takeFence(holder.table, 0, () => {}, holder.deps)
-  await assert.rejects(holder.round(all), Fenced)
-  assert.ok(taken.fence > holder.deps.fence)
 })
