@@ -1,6 +1,7 @@
 // Makes one data file of neighbouring segments: reads their batches, encodes them in a thread, uploads the bytes as
 // they are made, and reads the file back. It commits nothing, and a file that fails stays for the orphan sweep.
 
+import { ahead } from '../../base/ahead.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { Patience } from '../../base/patience.ts'
@@ -196,14 +197,13 @@ async function* encode(
     const aborted = (await source.aborted?.(partition, base, next)) ?? []
     await encoder.begin({ base, next, ingestedAt: sealedAtMs, aborted })
     let bytes = 0
-    for await (const batches of source.read(partition, base, next)) {
-      for (const slice of slices(batches)) {
-        const more = slice.reduce((sum, { length }) => sum + length, 0)
-        while ((await held.room(more, patience)) === 'close') yield* leaving(await encoder.closeGroup(), true)
-        checkPatience()
-        yield* leaving(await encoder.add(slice), false)
-        bytes += more
-      }
+    // The store reads the next batches while the thread encodes these.
+    for await (const slice of ahead(slices(source.read(partition, base, next)))) {
+      const more = slice.reduce((sum, { length }) => sum + length, 0)
+      while ((await held.room(more, patience)) === 'close') yield* leaving(await encoder.closeGroup(), true)
+      checkPatience()
+      yield* leaving(await encoder.add(slice), false)
+      bytes += more
     }
     checkBytes(job, bytes)
   }
@@ -235,20 +235,22 @@ function checkBytes(job: OffloadJob, bytes: number): void {
 
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
 
-/** Cuts the batches into pieces for one call each. */
-function* slices(batches: readonly Uint8Array[]): Generator<readonly Uint8Array[]> {
-  let slice: Uint8Array[] = []
-  let bytes = 0
-  for (const batch of batches) {
-    if (slice.length > 0 && bytes + batch.length > ADD_BYTES) {
-      yield slice
-      slice = []
-      bytes = 0
+/** Yields the batches in pieces for one call each. */
+async function* slices(read: AsyncIterable<readonly Uint8Array[]>): AsyncGenerator<readonly Uint8Array[], void> {
+  for await (const batches of read) {
+    let slice: Uint8Array[] = []
+    let bytes = 0
+    for (const batch of batches) {
+      if (slice.length > 0 && bytes + batch.length > ADD_BYTES) {
+        yield slice
+        slice = []
+        bytes = 0
+      }
+      slice.push(batch)
+      bytes += batch.length
     }
-    slice.push(batch)
-    bytes += batch.length
+    if (slice.length > 0) yield slice
   }
-  if (slice.length > 0) yield slice
 }
 
 /** A file begins with these bytes, whatever is in it. */

@@ -30,9 +30,12 @@ export type JobOutcome =
 
 export interface OffloadSettings extends FileSettings {
   readonly targetFileBytes: number
-  /** The files of a topic that are made at the same time. */
+  /** The size of the pool of encoders: the files that are encoded at the same time. */
   readonly threads: number
 }
+
+/** While one file is encoded, the end of another one is uploaded, or it is read back. */
+const FILES_A_THREAD = 2
 
 export interface OffloadDeps extends CommitDeps, FileDeps {
   readonly settings: OffloadSettings
@@ -141,7 +144,7 @@ export async function offloadTopic(
       }
     }
     // All end, whatever fails: none may go on when the round is over.
-    const ended = await Promise.allSettled(Array.from({ length: settings.threads }, work))
+    const ended = await Promise.allSettled(Array.from({ length: FILES_A_THREAD * settings.threads }, work))
     for (const end of ended) if (end.status === 'rejected') throw end.reason
     return made
   }
