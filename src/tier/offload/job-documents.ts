@@ -83,13 +83,12 @@ export class JobDocuments {
     const { store } = this.#rooms
     const version = await store.version(KIND, topicId)
     const kept = this.#kept.get(topicId)
-    if (kept?.version === version && version !== 0) return kept.jobs
+    if (kept?.version === version) return kept.jobs
+    this.#kept.delete(topicId)
+    if (version === 0) return NONE
     try {
       const document = await store.load(KIND, topicId)
-      if (document === null) {
-        this.#kept.delete(topicId)
-        return NONE
-      }
+      if (document === null) return NONE
       const jobs = this.#decode(topicId, document)
       this.#kept.set(topicId, { version: document.version, jobs })
       return jobs

@@ -137,9 +137,9 @@ async function makeFile(
 
   const encoder = await encoders.open({ partition, rowGroupBytes, batchBytes, metadata })
   const held = memory.open()
+  const encoding: Encoding = { facts: null, failure: null }
+  const parts = encode(encoding, encoder, held, jobs, source, end, deps)
   try {
-    const encoding: Encoding = { facts: null, failure: null }
-    const parts = encode(encoding, encoder, held, jobs, source, end, deps)
     // Nothing is uploaded until there is a row.
     const begun = await firstRows(parts)
     if (encoding.facts?.rows === 0) return { file: null, next: encoding.facts.next }
@@ -152,6 +152,8 @@ async function makeFile(
     await readBack(objects, key, facts, deps)
     return { file: { ...facts, key }, next: facts.next }
   } finally {
+    // The place may not have asked for them, or not to the end: the source has to be told.
+    await parts.return()
     held.end()
     await encoder.abandon()
   }

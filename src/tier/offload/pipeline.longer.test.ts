@@ -239,6 +239,35 @@ test('the upload is cut in its middle: no attempt is spent, and the thread makes
   await assertArchived(holder.table, all)
 })
 
+test('the source is told if the place takes nothing of a file', async t => {
+  const { memory, open } = offloadWorld(t)
+  const all = [sealed(0, 0, 60, { valueBytes: 30_000 })]
+  const objects: Objects = {
+    ...withHooks(memory, {}),
+    async write(key, parts) {
+      if (parts instanceof Uint8Array) return memory.write(key, parts)
+      throw new ObjectStoreError('away', 'the connection was refused')
+    },
+  }
+  const holder = await open(objects)
+  let isTold = false
+  const read = async function* (partition: number, base: number, next: number) {
+    try {
+      yield* sourceOf(all).read(partition, base, next)
+    } finally {
+      isTold = true
+    }
+  }
+  for (const targetFileBytes of [1e7, 1e6]) {
+    isTold = false
+    Object.assign(holder.deps, { settings: { ...SETTINGS, rowGroupBytes: 100_000, targetFileBytes } })
+    const [outcome] = (await holder.round(all, { read })).values()
+    assert.deepEqual(outcome, { kind: 'notSpent', why: 'the connection was refused' })
+    assert.ok(isTold, `with a target of ${targetFileBytes}`)
+    assert.equal(holder.deps.memory.usedBytes, 0)
+  }
+})
+
 test('a refusal of the object store is spent only while the probe succeeds', async t => {
   const { memory, open } = offloadWorld(t)
   const all = [sealed(0, 0, 5)]
