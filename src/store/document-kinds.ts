@@ -14,6 +14,7 @@ const kinds = Object.freeze({
   'ended-session': 'a session that was ended before its time (auth)',
   group: 'one consumer group with its offsets (coordinator)',
   leads: 'the leader epochs that one broker leads with (cluster)',
+  offload: 'the offload jobs of one topic (tier)',
   'producer-ids': 'nothing: its version numbers the blocks of producer ids (coordinator)',
   quotas: 'the quotas of all clients (coordinator)',
   segments: 'the sealed segments of one partition (log)',

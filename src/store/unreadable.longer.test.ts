@@ -273,6 +273,15 @@ const cases: Record<DocumentKind, Case> = {
     isRead: ({ isShared }) => isShared,
     isRepaired: true,
   },
+  offload: {
+    later: JSON.stringify({ format: 2, topicName: 'orders' }),
+    // No broker offloads segments yet; src/tier/offload/job-documents.test.ts tests the reader.
+    isRead: () => false,
+    seed: async () => documents(form => form, 'offload'),
+    async check(broker) {
+      assert.equal(await topicError(await broker.connect(), 'orders'), 0)
+    },
+  },
   'producer-ids': {
     later: 'next=7',
     isRead: () => false,

@@ -16,7 +16,7 @@ import { crc32c } from '../../base/crc32c.ts'
 import { codecs } from '../../protocol/compression.ts'
 import { encodeEmptyBatch, readRecords, viewBatch } from '../../protocol/records.ts'
 import { BadBatch } from './bad-batch.ts'
-import type { BatchBytes } from './encode.ts'
+import { type BatchBytes, FileEncoder, type FileEnd } from './encode.ts'
 
 async function restored(batches: readonly Uint8Array[], options: Parameters<typeof encodeFile>[1] = {}) {
   const { bytes, facts } = encodeFile(batches, options)
@@ -268,4 +268,33 @@ test('a batch whose records cannot be read is kept with its bytes, in one row', 
     assert.equal(facts.segments[0]!.unreadable, 4)
     assert.equal(facts.rawBytes, facts.kafkaBytes - good.length)
   }
+})
+
+test('a file can end behind its last batch, and the next file goes on with the segment', async () => {
+  const batches = Array.from({ length: 6 }, (_, i) => craftBatch({ baseOffset: i * 5, records: [{}, {}, {}] }))
+  const segment = { base: 0, next: 40, ingestedAt: 1_700_000_000_000 }
+  const encode = (base: number, some: readonly Uint8Array[], end: FileEnd) => {
+    const encoder = new FileEncoder({ partition: 0, rowGroupBytes: 1e6, batchBytes: 'when-needed' })
+    encoder.begin({ ...segment, base })
+    for (const batch of some) encoder.add(batch)
+    const facts = encoder.finish(end)
+    return { facts, bytes: Buffer.concat(encoder.take()) }
+  }
+  const first = encode(0, batches.slice(0, 2), 'behind-last-batch')
+  const empty = encode(first.facts.next, [], 'behind-last-batch')
+  const last = encode(empty.facts.next, batches.slice(2), 'whole-segment')
+  const ends = [first, empty, last].map(({ facts: { base, next, rows, segments } }) => [
+    base,
+    next,
+    rows,
+    segments.length,
+  ])
+  assert.deepEqual(ends, [
+    [0, 8, 6, 1],
+    [8, 8, 0, 1],
+    [8, 40, 12, 1],
+  ])
+  assert.equal(last.facts.segments[0]!.next, 40)
+  for (const { bytes, facts } of [first, last])
+    assert.equal((await readFile(await openBytes(bytes))).length, facts.segments[0]!.batches)
 })

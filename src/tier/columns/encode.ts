@@ -49,6 +49,9 @@ export interface EncodeOptions {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
+/** Where the last segment of a file ends. */
+export type FileEnd = 'whole-segment' | 'behind-last-batch'
+
 type OpenSegment = { -readonly [K in keyof SegmentFacts]: SegmentFacts[K] }
 
 /** A block also ends here, in bytes of records without compression. */
@@ -260,9 +263,13 @@ export class FileEncoder {
     return this.#writer.take()
   }
 
-  /** Ends the file. Its last bytes are those of the next take(). */
-  finish(): DataFileFacts {
+  /**
+   * Ends the file. Its last bytes are those of the next take(). 'behind-last-batch': the last segment ends there, and
+   * the next file goes on with it.
+   */
+  finish(end: FileEnd = 'whole-segment'): DataFileFacts {
     assert(!this.#isFinished, 'the file is finished')
+    if (end === 'behind-last-batch' && this.#segment !== null) this.#segment.next = this.#from
     this.#endSegment()
     this.closeGroup()
     this.#isFinished = true

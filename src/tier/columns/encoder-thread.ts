@@ -4,7 +4,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { BadBatch } from './bad-batch.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
-import type { EncodeOptions } from './encode.ts'
+import type { EncodeOptions, FileEnd } from './encode.ts'
 import type { Encoded, EncoderCall } from './encoder-worker.ts'
 import { type Thread, ThreadEnded, Threads } from './threads.ts'
 
@@ -24,6 +24,10 @@ export class EncoderThreads {
 
   get size(): number {
     return this.#threads.size
+  }
+
+  get isClosed(): boolean {
+    return this.#threads.isClosed
   }
 
   /** Begins a file when a thread is free. The caller must finish or abandon the job. */
@@ -75,10 +79,13 @@ export class EncodeJob {
   }
 
   /** Ends the file, and the job. */
-  async finish(): Promise<{ readonly parts: Uint8Array[]; readonly facts: DataFileFacts }> {
-    const encoded = await this.#ask<Encoded>(['finish'])
+  async finish(
+    end: FileEnd = 'whole-segment',
+  ): Promise<{ readonly parts: Uint8Array[]; readonly facts: DataFileFacts }> {
+    const encoded = await this.#ask<Encoded>(['finish', end])
+    const parts = this.#note(encoded)
     this.#over()
-    return { parts: this.#note(encoded), facts: encoded.facts! }
+    return { parts, facts: encoded.facts! }
   }
 
   /** Ends the job without a file, also if its thread has ended. */
@@ -108,8 +115,11 @@ export class EncodeJob {
     return [...parts]
   }
 
+  /** A call may fail while the job is abandoned. The thread goes back once: two files must not share it. */
   #over(): void {
+    if (this.#isOver) return
     this.#isOver = true
+    this.heldBytes = 0
     this.#giveBack()
   }
 }

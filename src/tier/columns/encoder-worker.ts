@@ -3,7 +3,7 @@
 
 import { assert } from '../../base/assert.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
-import { type EncodeOptions, FileEncoder } from './encode.ts'
+import { type EncodeOptions, FileEncoder, type FileEnd } from './encode.ts'
 import { memoryOf, type Result, release, serveCalls } from './serve-calls.ts'
 
 export type EncoderCall =
@@ -11,7 +11,7 @@ export type EncoderCall =
   | readonly ['begin', SegmentStart]
   | readonly ['add', readonly Uint8Array[]]
   | readonly ['close-group']
-  | readonly ['finish']
+  | readonly ['finish', FileEnd]
   | readonly ['abandon']
 
 export interface Encoded {
@@ -63,7 +63,7 @@ function answer(call: EncoderCall): Result {
       encoder.closeGroup()
       break
     case 'finish':
-      facts = encoder.finish()
+      facts = encoder.finish(call[1])
   }
   const parts = encoder.take()
   const { heldBytes, writtenBytes } = encoder

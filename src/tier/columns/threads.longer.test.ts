@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { craftBatch, encodeFile, INGESTED_AT, openBytes } from '../../../testing/data-files.ts'
+import { eventually } from '../../../testing/eventually.ts'
 import { systemClock } from '../../base/clock.ts'
 import { BadBatch } from './bad-batch.ts'
 import { DecoderThreads } from './decoder-thread.ts'
@@ -120,6 +121,54 @@ test('a thread that dies fails its call, and the pool starts another one', async
     assert.equal(await next.ask('alive'), 'alive')
     threads.give(next)
   }
+})
+
+test('a thread that dies between two calls of its caller makes no room for a thread more', async t => {
+  const script = new URL(
+    `data:text/javascript,${encodeURIComponent(`
+      import { parentPort } from 'node:worker_threads'
+      parentPort.on('message', what => {
+        parentPort.postMessage({ kind: 'done', result: what })
+        if (what === 'die') process.exit(9)
+      })`)}`,
+  )
+  const errorOf = ({ message }: { readonly message: string }) => new Error(message)
+  const threads = new Threads({ name: 'test', script, most: 1, clock: systemClock, errorOf })
+  t.after(() => threads.close())
+  const first = await threads.take()
+  const waiting = threads.take()
+  await first.ask('die')
+  await eventually('the thread has died', () => !first.isAlive)
+  const later = threads.take()
+  assert.equal(threads.size, 0)
+  threads.give(first)
+  const next = await waiting
+  assert.equal(threads.size, 1)
+  threads.give(next)
+  assert.equal(await later, next)
+  threads.give(next)
+})
+
+test('a job that fails while it is abandoned gives its thread back once', async t => {
+  const encoders = new EncoderThreads(systemClock, 1)
+  t.after(() => encoders.close())
+  const flipped = Buffer.from(batches[3]!)
+  flipped[70]! ^= 1
+  const job = await encoders.open(OPTIONS)
+  await job.begin(SEGMENT)
+  const failed = assert.rejects(job.add([flipped]), BadBatch)
+  await Promise.all([failed, job.abandon()])
+  const one = await encoders.open(OPTIONS)
+  let isOpen = false
+  const other = encoders.open(OPTIONS).then(second => {
+    isOpen = true
+    return second
+  })
+  await one.begin(SEGMENT)
+  for (const batch of batches.slice(0, 3)) await one.add([batch])
+  assert.equal(isOpen, false, 'two files share a thread')
+  await one.abandon()
+  await (await other).abandon()
 })
 
 test('a closed pool fails the calls that wait', async () => {

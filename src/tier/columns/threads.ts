@@ -37,6 +37,8 @@ export class Threads {
   readonly #idle: Thread[] = []
   readonly #all = new Set<Thread>()
   readonly #waiting: PromiseWithResolvers<Thread>[] = []
+  /** The threads that callers have, also those that have died since: their callers still have to give them back. */
+  #taken = 0
   #isClosed = false
 
   constructor(options: ThreadOptions) {
@@ -49,15 +51,19 @@ export class Threads {
     return this.#all.size
   }
 
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   /** Resolves with a thread when one is free, in the order of the callers. Rejects once the pool is closed. */
   async take(): Promise<Thread> {
     if (this.#isClosed) throw this.#closed()
-    const idle = this.#idle.pop()
-    if (idle !== undefined) {
-      idle.stay()
-      return idle
+    if (this.#taken < this.#options.most) {
+      this.#taken++
+      const idle = this.#idle.pop()
+      idle?.stay()
+      return idle ?? this.#start()
     }
-    if (this.#all.size < this.#options.most) return this.#start()
     const waiting = Promise.withResolvers<Thread>()
     this.#waiting.push(waiting)
     return await waiting.promise
@@ -66,13 +72,14 @@ export class Threads {
   /** Takes a thread back. */
   give(thread: Thread): void {
     const waiting = this.#waiting.shift()
-    if (thread.isAlive) {
-      if (waiting !== undefined) waiting.resolve(thread)
-      else {
-        this.#idle.push(thread)
-        thread.leaveAfter(IDLE_MS)
-      }
-    } else waiting?.resolve(this.#start())
+    if (waiting !== undefined) {
+      waiting.resolve(thread.isAlive ? thread : this.#start())
+      return
+    }
+    this.#taken--
+    if (!thread.isAlive) return
+    this.#idle.push(thread)
+    thread.leaveAfter(IDLE_MS)
   }
 
   /** Ends all threads. Calls that wait for them fail. */

@@ -4,6 +4,7 @@ import { fc } from '../../../testing/property.ts'
 import { BadMetadata } from './metadata.ts'
 import {
   type Archived,
+  addable,
   addRange,
   archivedEnd,
   covers,
@@ -48,6 +49,17 @@ test('a range that the table has in part is refused, and so is one below the log
     assert.throws(() => addRange(archived, 0, range), RangeOverlap, String(range))
   assert.throws(() => addRange(moveLogStart(NONE, 0, 15), 0, [10, 20]), RangeOverlap)
   assert.doesNotThrow(() => addRange(archived, 1, [10, 20]))
+})
+
+test('a segment that the log start cuts is added from the log start on', () => {
+  const archived = moveLogStart(NONE, 0, 15)
+  const part = addable(archived, 0, [10, 20])
+  assert.deepEqual(part, [15, 20])
+  const added = addRange(archived, 0, part!)
+  assert.equal(addable(added, 0, [10, 20]), null)
+  assert.equal(addable(added, 0, [0, 15]), null)
+  assert.deepEqual(addable(added, 0, [20, 30]), [20, 30])
+  assert.throws(() => addRange(added, 0, addable(added, 0, [18, 30])!), RangeOverlap)
 })
 
 test('after retention removed everything, the end of the archive does not go back', () => {

@@ -96,6 +96,15 @@ export function covers(archived: Archived, partition: number, [base, next]: Offs
   return (archived.ranges.get(partition) ?? []).some(range => range[0] <= from && next <= range[1])
 }
 
+/**
+ * Returns the part of a segment that addRange takes: what retention has passed can never be added. Null if the table
+ * covers the segment. A segment that the table has in part is returned, and addRange refuses it.
+ */
+export function addable(archived: Archived, partition: number, range: OffsetRange): OffsetRange | null {
+  if (covers(archived, partition, range)) return null
+  return [Math.max(range[0], archived.logStarts.get(partition) ?? 0), range[1]]
+}
+
 /** Returns the offset above all that was ever archived; 0 for a partition that never had any. */
 export function archivedEnd({ ranges, logStarts }: Archived, partition: number): number {
   return Math.max(ranges.get(partition)?.at(-1)?.[1] ?? 0, logStarts.get(partition) ?? 0)
