@@ -22,6 +22,7 @@ async function rewritten(
   change: (rows: Rows) => Rows,
   left: readonly string[] = [],
   codec: 'SNAPPY' | 'GZIP' | 'BROTLI' = 'SNAPPY',
+  rowGroupSize = 1000,
 ) {
   const { bytes } = encodeFile(batches)
   const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
@@ -37,6 +38,7 @@ async function rewritten(
     schema: parquetSchema(columns),
     columnData: columns.map(({ name }) => ({ name, data: changed.map(row => row[name]) })),
     statistics: false,
+    rowGroupSize,
     codec,
     compressors: { GZIP: input => gzipSync(input), BROTLI: input => brotliCompressSync(input) },
   })
@@ -146,4 +148,12 @@ test('records are found by time in files of other writers', async () => {
   const found = { offset: 1, timestamp: 1_700_000_000_005, leaderEpoch: 0 }
   assert.deepEqual(await findByTime(file, 1_700_000_000_001), found)
   assert.deepEqual(await findLargestTime(file), { offset: 5, timestamp: 1_700_000_000_009, leaderEpoch: 0 })
+})
+
+test('the first record since a time is found where groups overlap', async () => {
+  const single = [0, 1, 2, 3].map(offset => craftBatch({ baseOffset: offset, records: [{}] }))
+  // The groups have the offsets 0 and 3, and 1 and 2.
+  const { file } = await rewritten(single, rows => [0, 3, 1, 2].map(i => rows[i]!), [], 'SNAPPY', 2)
+  assert.equal(file.groups.length, 2)
+  assert.equal((await findByTime(file, 1_700_000_000_000, 1))?.offset, 1)
 })
