@@ -36,7 +36,10 @@ export class ReadQueue {
   /** Runs the task when its turn comes; null if too many wait. Rejects with the task's error, or with Closed. */
   run<T>(task: () => Promise<T>): Promise<T> | null {
     if (this.#isClosed) return Promise.reject(new Closed())
-    if (this.#running < this.#threads) return this.#run(task)
+    if (this.#running < this.#threads) {
+      this.#running++
+      return this.#run(task)
+    }
     if (this.#waiting.length >= this.#capacity) return null
     const turn = Promise.withResolvers<void>()
     this.#waiting.push(turn)
@@ -51,7 +54,9 @@ export class ReadQueue {
   runIdle<T>(task: () => Promise<T>): Promise<T> | null {
     const spare = this.#threads === 1 ? 0 : 1
     const isBusy = this.#waiting.length > 0 || this.#running + spare >= this.#threads
-    return this.#isClosed || isBusy ? null : this.#run(task)
+    if (this.#isClosed || isBusy) return null
+    this.#running++
+    return this.#run(task)
   }
 
   close(): void {
@@ -60,19 +65,22 @@ export class ReadQueue {
     this.#onLength(0)
   }
 
+  /** Runs a task that has a thread already. */
   async #run<T>(task: () => Promise<T>): Promise<T> {
-    this.#running++
     try {
       return await task()
     } finally {
-      this.#running--
       this.#next()
     }
   }
 
+  /** Hands the thread of a task that has ended to the next one, so that no call in between can take it. */
   #next(): void {
     const turn = this.#waiting.shift()
-    if (turn === undefined) return
+    if (turn === undefined) {
+      this.#running--
+      return
+    }
     this.#onLength(this.#waiting.length)
     turn.resolve()
   }
