@@ -53,8 +53,8 @@ const UNCONNECTED = [
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['src/tier/objects/s3-client.ts'],
   '@node-rs/crc32': ['src/base/'],
-  hyparquet: ['src/tier/columns/'],
-  'hyparquet-writer': ['src/tier/columns/'],
+  hyparquet: ['src/tier/columns/', 'testing/foreign-file.ts'],
+  'hyparquet-writer': ['src/tier/columns/', 'testing/foreign-file.ts'],
   '@redis/client': ['testing/redis.ts'],
   avsc: ['src/tier/iceberg/', 'testing/iceberg-audit.ts'],
   lmdb: ['src/store/embedded/'],

@@ -3,16 +3,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { zstdDecompressSync } from 'node:zlib'
-import { parquetReadObjects } from 'hyparquet'
-import { parquetWriteBuffer } from 'hyparquet-writer'
 import { archiveWorld, offsetsOf, PLACE, plainBatch } from '../../../testing/archive-table.ts'
 import { encodeFile } from '../../../testing/data-files.ts'
 import { commitDeletes } from '../../../testing/foreign-deletes.ts'
+import { rewriteFile } from '../../../testing/foreign-file.ts'
 import { LOCATION, newest, unguarded } from '../../../testing/iceberg-table.ts'
 import { ENDLESS } from '../../base/patience.ts'
-import { parquetSchema } from '../columns/parquet-schema.ts'
-import { TABLE_COLUMNS } from '../columns/table-schema.ts'
 import { commit } from '../iceberg/commit.ts'
 import { uriOf } from '../iceberg/table-files.ts'
 
@@ -23,21 +19,7 @@ let files = 0
 /** Commits a file with the rows of these batches as another engine writes it; without bounds in its manifest. */
 async function addForeign(world: World, batches: readonly Buffer[], isBare = true, rowGroupSize = 1000) {
   const { bytes, facts } = encodeFile(batches, { partition: 0 })
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
-  const rows = await parquetReadObjects({
-    file,
-    utf8: false,
-    compressors: { ZSTD: input => zstdDecompressSync(input) },
-    parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
-  })
-  const written = Buffer.from(
-    parquetWriteBuffer({
-      schema: parquetSchema(TABLE_COLUMNS),
-      columnData: TABLE_COLUMNS.map(({ name }) => ({ name, data: rows.map(row => row[name]) })),
-      rowGroupSize,
-      statistics: false,
-    }),
-  )
+  const written = await rewriteFile(bytes, { rowGroupSize })
   const key = `${LOCATION}/data/other-${files++}.parquet`
   await world.memory.write(key, written)
   const bounds = isBare ? { lowerBounds: new Map(), upperBounds: new Map() } : {}

@@ -92,7 +92,7 @@ test('a failed load is not kept, and gives its room back', async () => {
   assert.ok(cache.has('a'))
 })
 
-test('reading ahead takes half of the memory, waits for nobody, and its parts outlast others', async () => {
+test('reading ahead takes half of the memory, never waits, and its parts outlast others', async () => {
   const { cache, load, begin } = world(100)
   assert.equal(cache.hasRoomAhead(51), false)
   await load('ahead', 50, true)

@@ -2,47 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { brotliCompressSync, gzipSync, zstdDecompressSync } from 'node:zlib'
-import { parquetReadObjects } from 'hyparquet'
-import { parquetWriteBuffer } from 'hyparquet-writer'
 import { craftBatch, encodeFile, openBytes, readFile } from '../../../testing/data-files.ts'
+import { type ForeignRows, rewriteFile } from '../../../testing/foreign-file.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { readRecords, viewBatch } from '../../protocol/records.ts'
-import { parquetSchema } from './parquet-schema.ts'
-import { TABLE_COLUMNS } from './table-schema.ts'
 import { findByTime, findLargestTime } from './time-search.ts'
 
-type Rows = Record<string, unknown>[]
-
-/**
- * Rewrites a file as another engine would: other pages, another codec, no bounds, and the rows that `change` returns.
- */
+/** Returns the file of these batches as another writer makes it. */
 async function rewritten(
   batches: readonly Buffer[],
-  change: (rows: Rows) => Rows,
+  change: (rows: ForeignRows) => ForeignRows,
   left: readonly string[] = [],
   codec: 'SNAPPY' | 'GZIP' | 'BROTLI' = 'SNAPPY',
   rowGroupSize = 1000,
 ) {
-  const { bytes } = encodeFile(batches)
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
-  const rows = await parquetReadObjects({
-    file,
-    utf8: false,
-    compressors: { ZSTD: input => zstdDecompressSync(input) },
-    parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
-  })
-  const columns = TABLE_COLUMNS.filter(({ name }) => !left.includes(name))
-  const changed = change(rows)
-  const written = parquetWriteBuffer({
-    schema: parquetSchema(columns),
-    columnData: columns.map(({ name }) => ({ name, data: changed.map(row => row[name]) })),
-    statistics: false,
-    rowGroupSize,
-    codec,
-    compressors: { GZIP: input => gzipSync(input), BROTLI: input => brotliCompressSync(input) },
-  })
-  return await openBytes(Buffer.from(written))
+  return await openBytes(await rewriteFile(encodeFile(batches).bytes, { change, left, codec, rowGroupSize }))
 }
 
 const headers = [
@@ -66,7 +40,7 @@ const batches = [
 ]
 
 test('batches whose rows are all there come back byte for byte, in any order of the rows', async () => {
-  for (const change of [(rows: Rows) => rows, (rows: Rows) => [...rows].reverse()]) {
+  for (const change of [(rows: ForeignRows) => rows, (rows: ForeignRows) => [...rows].reverse()]) {
     const counted = await rewritten(batches, change)
     assert.equal(counted.file.isOurs, false)
     const [group] = counted.file.groups
