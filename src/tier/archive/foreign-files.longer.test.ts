@@ -28,6 +28,19 @@ async function addForeign(world: World, batches: readonly Buffer[], isBare = tru
   return key
 }
 
+test('a file that another writer replaced is found under its new name', async t => {
+  const world = await archiveWorld(t)
+  const { key } = await world.add(batches(0))
+  await world.add(batches(10))
+  assert.deepEqual(offsetsOf(await world.read(10)), [[10, 19]])
+  await addForeign(world, batches(0))
+  const remove = [uriOf(world.memory, key)]
+  await commit(await newest(world.memory), { remove }, unguarded, world.deps)
+  await world.memory.delete([key])
+  assert.deepEqual(offsetsOf(await world.read(0, 1)), [[0, 9]])
+  assert.equal(world.taken().filter(read => read.key === key).length, 1)
+})
+
 const batches = (...bases: number[]) => bases.map(base => plainBatch(base, 10))
 
 test('a file without bounds gets its place from its footer', async t => {
@@ -65,6 +78,17 @@ test('files whose batches come in turns are read in the order of their offsets',
       assert.deepEqual(offsetsOf(await world.read(offset, 1)), [expected], `offset ${offset}`)
     }
   }
+})
+
+test('a file that meets only the second of two files in turns is not passed over', async t => {
+  const world = await archiveWorld(t)
+  await addForeign(world, batches(0, 20), false)
+  await addForeign(world, batches(10, 40), false)
+  await addForeign(world, batches(30, 50), false)
+  assert.deepEqual(
+    offsetsOf(await world.read(0)),
+    [0, 10, 20, 30, 40, 50].map(base => [base, base + 9]),
+  )
 })
 
 test('the same rows in two files come once, and rows of one range in turns are damage', async t => {

@@ -10,8 +10,10 @@ import {
   plainBatches,
   type StoreHooks,
 } from '../../../testing/archive-table.ts'
+import { openBytes } from '../../../testing/data-files.ts'
 import type { ArchiveRead } from '../../log/archive.ts'
 import { viewBatch } from '../../protocol/records.ts'
+import { partsOf } from '../columns/read.ts'
 import { ObjectStoreError } from '../objects/objects.ts'
 
 const isData = ({ key }: { readonly key: string }) => key.endsWith('.parquet')
@@ -295,6 +297,42 @@ test('a store that is away is not remembered, and a damaged file is named', asyn
   assert.ok(answer.kind === 'damaged')
   assert.match(answer.why, /\.parquet: column \d+ of the data file is damaged/)
   assert.deepEqual(offsetsOf(await other.read(10)), [[10, 19]])
+})
+
+test('wrong bounds in a page index are damage for a reader that comes by', async t => {
+  const world = await archiveWorld(t)
+  const { key } = await world.add(plainBatches(0, 400), { rowGroupBytes: 128e6 })
+  const bytes = world.memory.held.get(key)!.bytes
+  const { file } = await openBytes(bytes)
+  const parts = await partsOf(file, file.groups[0]!)
+  const { column_index_offset: start } = file.metadata.row_groups[0]!.columns[1]!
+  const most = Buffer.alloc(8)
+  most.writeBigInt64LE(BigInt(parts[0]!.lastOffset))
+  const at = bytes.indexOf(most, Number(start))
+  assert.ok(at > 0, 'the index has the last offset of a page')
+  bytes.writeBigInt64LE(BigInt(parts[0]!.lastOffset - 15), at)
+  const answer = await world.read(parts[0]!.lastOffset - 50)
+  assert.ok(answer.kind === 'damaged', answer.kind)
+  assert.match(answer.why, /a part should have the offsets 0 to \d+ and has 0 to \d+/)
+})
+
+test('a snapshot that upkeep removes while its table is loaded is no damage', async t => {
+  let remove: ((list: string) => Promise<void>) | null = null
+  const hooks = {
+    async before(key: string) {
+      const removing = remove
+      if (!key.includes('/snap-') || removing === null) return
+      remove = null
+      await removing(key)
+    },
+  }
+  const world = await archiveWorld(t, {}, hooks)
+  await world.add([plainBatch(0, 10)])
+  remove = async list => {
+    await world.add([plainBatch(10, 10)])
+    await world.memory.delete([list])
+  }
+  assert.equal(offsetsOf(await world.read(0)).length, 2)
 })
 
 test('closing answers the reads in flight and those that wait', async t => {
