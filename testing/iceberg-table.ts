@@ -163,9 +163,10 @@ export const FOREIGN_ID = '7397555330850519247'
 
 /**
  * Commits a version as another engine would: it keeps the files, has a snapshot with a 63-bit id, and members that this
- * broker does not know. Its text is put together without a JSON library.
+ * broker does not know. Its text is put together without a JSON library. The
+ * snapshot has the manifest list with this URI; by default that of the snapshot before it.
  */
-export async function foreignCommit(objects: Objects): Promise<void> {
+export async function foreignCommit(objects: Objects, manifestList?: string): Promise<void> {
   for (;;) {
     const { version, metadata } = await newest(objects)
     const key = (of: number) => `${LOCATION}/metadata/v${of}.metadata.json`
@@ -176,7 +177,7 @@ export async function foreignCommit(objects: Objects): Promise<void> {
     const atMs = metadata['last-updated-ms'] + 1
     const snapshot =
       `{"snapshot-id":${FOREIGN_ID},"parent-snapshot-id":${current['snapshot-id']},"sequence-number":${sequence},` +
-      `"timestamp-ms":${atMs},"manifest-list":"${current['manifest-list']}","schema-id":0,` +
+      `"timestamp-ms":${atMs},"manifest-list":"${manifestList ?? current['manifest-list']}","schema-id":0,` +
       `"summary":{"operation":"replace","engine-name":"other"},"added-by":{"ratio":1.0,"id":${FOREIGN_ID}}}`
     const changed = text
       .replace(/"current-snapshot-id":\d+/, `"current-snapshot-id":${FOREIGN_ID}`)

@@ -2,45 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { brotliCompressSync, gzipSync, zstdDecompressSync } from 'node:zlib'
-import { parquetReadObjects } from 'hyparquet'
-import { parquetWriteBuffer } from 'hyparquet-writer'
 import { craftBatch, encodeFile, openBytes, readFile } from '../../../testing/data-files.ts'
+import { type ForeignRows, rewriteFile } from '../../../testing/foreign-file.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { readRecords, viewBatch } from '../../protocol/records.ts'
-import { parquetSchema } from './parquet-schema.ts'
-import { TABLE_COLUMNS } from './table-schema.ts'
 import { findByTime, findLargestTime } from './time-search.ts'
 
-type Rows = Record<string, unknown>[]
-
-/**
- * Rewrites a file as another engine would: other pages, another codec, no bounds, and the rows that `change` returns.
- */
+/** Returns the file of these batches as another writer makes it. */
 async function rewritten(
   batches: readonly Buffer[],
-  change: (rows: Rows) => Rows,
+  change: (rows: ForeignRows) => ForeignRows,
   left: readonly string[] = [],
   codec: 'SNAPPY' | 'GZIP' | 'BROTLI' = 'SNAPPY',
+  rowGroupSize = 1000,
 ) {
-  const { bytes } = encodeFile(batches)
-  const file = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length) as ArrayBuffer
-  const rows = await parquetReadObjects({
-    file,
-    utf8: false,
-    compressors: { ZSTD: input => zstdDecompressSync(input) },
-    parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
-  })
-  const columns = TABLE_COLUMNS.filter(({ name }) => !left.includes(name))
-  const changed = change(rows)
-  const written = parquetWriteBuffer({
-    schema: parquetSchema(columns),
-    columnData: columns.map(({ name }) => ({ name, data: changed.map(row => row[name]) })),
-    statistics: false,
-    codec,
-    compressors: { GZIP: input => gzipSync(input), BROTLI: input => brotliCompressSync(input) },
-  })
-  return await openBytes(Buffer.from(written))
+  return await openBytes(await rewriteFile(encodeFile(batches).bytes, { change, left, codec, rowGroupSize }))
 }
 
 const headers = [
@@ -64,7 +40,7 @@ const batches = [
 ]
 
 test('batches whose rows are all there come back byte for byte, in any order of the rows', async () => {
-  for (const change of [(rows: Rows) => rows, (rows: Rows) => [...rows].reverse()]) {
+  for (const change of [(rows: ForeignRows) => rows, (rows: ForeignRows) => [...rows].reverse()]) {
     const counted = await rewritten(batches, change)
     assert.equal(counted.file.isOurs, false)
     const [group] = counted.file.groups
@@ -146,4 +122,12 @@ test('records are found by time in files of other writers', async () => {
   const found = { offset: 1, timestamp: 1_700_000_000_005, leaderEpoch: 0 }
   assert.deepEqual(await findByTime(file, 1_700_000_000_001), found)
   assert.deepEqual(await findLargestTime(file), { offset: 5, timestamp: 1_700_000_000_009, leaderEpoch: 0 })
+})
+
+test('the first record since a time is found where groups overlap', async () => {
+  const single = [0, 1, 2, 3].map(offset => craftBatch({ baseOffset: offset, records: [{}] }))
+  // The groups have the offsets 0 and 3, and 1 and 2.
+  const { file } = await rewritten(single, rows => [0, 3, 1, 2].map(i => rows[i]!), [], 'SNAPPY', 2)
+  assert.equal(file.groups.length, 2)
+  assert.equal((await findByTime(file, 1_700_000_000_000, 1))?.offset, 1)
 })

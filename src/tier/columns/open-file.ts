@@ -71,6 +71,7 @@ export async function openDataFile(read: ReadRange, size: number): Promise<DataF
   }
   const footer = bytes.subarray(bytes.length - footerBytes)
   const metadata = parseFooter(footer)
+  checkChunks(metadata, size)
   const isOurs = metadata.created_by === CREATED_BY
   const tail = new Tail(read, indexStart(metadata) ?? start, start, bytes)
   const file: DataFile = { size, metadata, isOurs, read, footer, tail, pages: new Map(), groups: [], epochs: [] }
@@ -78,6 +79,19 @@ export async function openDataFile(read: ReadRange, size: number): Promise<DataF
   const known: RowGroupFacts[] = []
   for (const group of groups) known.push(isComplete(group) ? group : await measureForeign(file, group))
   return { ...file, groups: known, epochs: factsIn({ ...file, groups: known })?.epochs ?? [] }
+}
+
+/** A footer has no checksum: damaged ones can be read, and name places that the file does not have. */
+function checkChunks({ row_groups }: FileMetaData, size: number): void {
+  for (const [index, { columns }] of row_groups.entries())
+    for (const chunk of columns) {
+      const { meta_data } = chunk
+      if (meta_data === undefined || !Array.isArray(meta_data.path_in_schema))
+        throw new DamagedFile(`the footer does not describe a column of row group ${index}`)
+      const { start, end } = spanOf(chunk)
+      if (!(start >= 0 && end >= start && end <= size))
+        throw new DamagedFile(`the footer says that a column of row group ${index} has the bytes ${start} to ${end}`)
+    }
 }
 
 /** Returns the facts in the metadata of a file of ours; null if another writer made it. */

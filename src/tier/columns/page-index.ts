@@ -3,7 +3,7 @@
 
 import type { ColumnChunk, ColumnIndex } from 'hyparquet'
 import { readColumnIndex, readOffsetIndex } from 'hyparquet'
-import type { PageAt } from './file-bytes.ts'
+import type { ByteSpan, PageAt } from './file-bytes.ts'
 import { type DataFile, spanOf } from './open-file.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
 
@@ -41,7 +41,7 @@ async function loadPages(file: DataFile, chunk: ColumnChunk, rows: number): Prom
   const locations = await indexAt(file, offset_index_offset, offset_index_length)
   const pages = parsed(() => readOffsetIndex(locations).page_locations)
   const bounds = await boundsOf(file, chunk)
-  return pages.map(({ offset, compressed_page_size, first_row_index }, i) => ({
+  const found = pages.map(({ offset, compressed_page_size, first_row_index }, i) => ({
     start: Number(offset),
     end: Number(offset) + compressed_page_size,
     firstRow: Number(first_row_index),
@@ -49,6 +49,21 @@ async function loadPages(file: DataFile, chunk: ColumnChunk, rows: number): Prom
     least: asNumber(chunk, bounds?.min_values[i]),
     most: asNumber(chunk, bounds?.max_values[i]),
   }))
+  checkPages(found, spanOf(chunk))
+  return found
+}
+
+/** The index has no checksum. Pages must lie in the chunk in order, and their rows must follow each other. */
+function checkPages(pages: readonly PageAt[], { start, end }: ByteSpan): void {
+  let at = start
+  for (const page of pages) {
+    if (!(page.start >= at && page.end > page.start && page.end <= end && page.rows > 0))
+      throw new DamagedFile(
+        `the page index has a page of ${page.rows} rows at ${page.start} to ${page.end}, in ${at} to ${end}`,
+      )
+    at = page.end
+  }
+  if (pages[0]?.firstRow !== 0) throw new DamagedFile('the page index does not begin with the first row')
 }
 
 async function boundsOf(file: DataFile, chunk: ColumnChunk): Promise<ColumnIndex | null> {

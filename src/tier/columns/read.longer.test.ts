@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { encodeFile, manyBatches, openBytes } from '../../../testing/data-files.ts'
 import { viewBatch } from '../../protocol/records.ts'
-import { fetchParts, readGroup, restoreGroup, WHOLE_GROUP_BYTES } from './read.ts'
+import { DamagedFile } from './page-cursors.ts'
+import { fetchParts, partsOf, readGroup, restoreGroup, WHOLE_GROUP_BYTES } from './read.ts'
 import { verifyFile } from './verify.ts'
 
 for (const batchBytes of ['when-needed', 'always'] as const)
@@ -46,3 +47,39 @@ for (const batchBytes of ['when-needed', 'always'] as const)
       next = back.at(-1)!.lastOffset + 1
     }
   })
+
+test('the parts of a large group have all of its batches, and fetch hardly a byte twice', async () => {
+  const batches = manyBatches(900)
+  const counted = await openBytes(encodeFile(batches).bytes)
+  const group = counted.file.groups[0]!
+  const parts = await partsOf(counted.file, group)
+  assert.ok(parts.length > 4)
+  const { readBytes } = counted
+  const back = []
+  for (const part of parts) {
+    const restored = await restoreGroup(await part.fetch())
+    assert.equal(restored[0]!.baseOffset, part.firstOffset)
+    assert.equal(restored.at(-1)!.lastOffset, part.lastOffset)
+    const size = restored.reduce((sum, { bytes }) => sum + bytes.length, 0)
+    assert.ok(size < 1.8e6 && part.bytes >= size, `${size} bytes, said ${part.bytes}`)
+    back.push(...restored)
+  }
+  assert.ok(Buffer.concat(back.map(({ bytes }) => bytes)).equals(Buffer.concat(batches)))
+  assert.ok(counted.readBytes - readBytes <= group.bytes * 1.05)
+})
+
+test('a page index that hides batches is damage', async () => {
+  const { bytes } = encodeFile(manyBatches(400))
+  const { file } = await openBytes(bytes)
+  const group = file.groups[0]!
+  const { column_index_offset: start } = file.metadata.row_groups[0]!.columns[1]!
+  // The largest offset of a page in the middle becomes less than its smallest one.
+  const most = Buffer.alloc(8)
+  most.writeBigInt64LE(BigInt((await partsOf(file, group))[1]!.lastOffset))
+  const at = bytes.indexOf(most, Number(start))
+  assert.ok(at > 0, 'the index has the last offset of a page')
+  const damaged = Buffer.from(bytes)
+  damaged.writeBigInt64LE(5n, at)
+  const opened = await openBytes(damaged)
+  await assert.rejects(partsOf(opened.file, opened.file.groups[0]!), DamagedFile)
+})

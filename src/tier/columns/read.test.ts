@@ -36,6 +36,25 @@ test('a flipped bit anywhere in the data is noticed, or changes nothing', async 
   assert.ok(noticed > 200, `${noticed} noticed`)
 })
 
+test('a flipped bit anywhere in the footer is damage, or changes no batch', async () => {
+  const batches = manyBatches(2)
+  const { bytes } = encodeFile(batches)
+  const footer = bytes.readUInt32LE(bytes.length - 8)
+  let noticed = 0
+  for (let at = bytes.length - footer - 8; at < bytes.length; at++) {
+    const flipped = Buffer.from(bytes)
+    flipped[at]! ^= 1 << (at % 8)
+    try {
+      const back = await readFile(await openBytes(flipped))
+      for (const [i, each] of back.entries()) assert.ok(batches[i]!.equals(each.bytes), `byte ${at}`)
+    } catch (error) {
+      if (!(error instanceof DamagedFile)) throw error
+      noticed++
+    }
+  }
+  assert.ok(noticed > 50, `${noticed} noticed`)
+})
+
 test('a file that is cut, missing or no Parquet is refused with a reason', async () => {
   const { bytes } = encodeFile(manyBatches(2))
   await assert.rejects(openBytes(bytes.subarray(0, bytes.length - 5)), /does not end as a Parquet file/)

@@ -53,6 +53,13 @@ test('the first record since a time and the largest time are those of a plain se
       const most = all.reduce((a, { timestamp }) => Math.max(a, timestamp), -1)
       const largest = most < 0 ? null : all.find(({ timestamp }) => timestamp === most)!
       assert.deepEqual(await findLargestTime(file, from), largest)
+      const until = from + 7
+      const below = all.filter(record => record.offset < until)
+      const mostBelow = below.reduce((a, { timestamp }) => Math.max(a, timestamp), -1)
+      assert.deepEqual(
+        await findLargestTime(file, from, undefined, until),
+        mostBelow < 0 ? null : below.find(({ timestamp }) => timestamp === mostBelow)!,
+      )
     },
   )
   await fc.assert(property, { numRuns: 100 })

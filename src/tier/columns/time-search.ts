@@ -33,6 +33,8 @@ export interface TimeQuery {
   readonly since: number | null
   /** Earlier offsets do not count: they are below the log start. */
   readonly from: number
+  /** Offsets from here on do not count; by default all do. */
+  readonly until?: number
 }
 
 /** Looks into the batches of a group. It is work for a thread. */
@@ -47,7 +49,10 @@ export async function findByTime(
   from = 0,
   search: SearchBatches = searchBatches,
 ): Promise<FoundRecord | null> {
+  let earliest: FoundRecord | null = null
   for (const group of groupsFrom(file, from)) {
+    // Groups of other writers can overlap, so that a later one has an earlier record.
+    if (earliest !== null && group.firstOffset > earliest.offset) break
     if (!mayHave(group, since)) continue
     const isExact = file.isOurs && since > MIN_TIMESTAMP_MS && since <= MAX_TIMESTAMP_MS
     const first = isExact ? await firstTimeOf(file, group, since, from) : null
@@ -56,28 +61,31 @@ export async function findByTime(
       first !== null && first.timestamp < MAX_TIMESTAMP_MS
         ? withEpoch(file, first)
         : await searchGroup(file, group, { since, from }, search)
-    if (found !== null) return found
+    if (found !== null && (earliest === null || found.offset < earliest.offset)) earliest = found
   }
-  return null
+  return earliest
 }
 
 /**
- * Resolves with the record from `from` on that has the largest timestamp, the first if several have it; null if no
- * record has a timestamp.
+ * Resolves with the record of the offsets [from, until) that has the largest timestamp, the first if several have it;
+ * null if no record has a timestamp.
  */
 export async function findLargestTime(
   file: DataFile,
   from = 0,
   search: SearchBatches = searchBatches,
+  until = Number.POSITIVE_INFINITY,
 ): Promise<FoundRecord | null> {
   let best: FoundRecord | null = null
   for (const group of groupsFrom(file, from)) {
-    const { maxTimestamp, firstOffset } = group
+    const { maxTimestamp, firstOffset, lastOffset } = group
+    if (firstOffset >= until) break
     const isExact = file.isOurs && maxTimestamp < MAX_TIMESTAMP_MS
     if (maxTimestamp < 0 || (isExact && best !== null && best.timestamp >= maxTimestamp)) continue
-    const first = isExact && from <= firstOffset ? await firstTimeOf(file, group, maxTimestamp, from) : null
+    const isWhole = from <= firstOffset && lastOffset < until
+    const first = isExact && isWhole ? await firstTimeOf(file, group, maxTimestamp, from) : null
     const found: FoundRecord | null =
-      first === null ? await searchGroup(file, group, { since: null, from }, search) : withEpoch(file, first)
+      first === null ? await searchGroup(file, group, { since: null, from, until }, search) : withEpoch(file, first)
     if (found !== null && (best === null || found.timestamp > best.timestamp)) best = found
   }
   return best
@@ -112,13 +120,15 @@ export async function searchBatches(fetched: Fetched, query: TimeQuery): Promise
 }
 
 /** Returns the first record at or after `since`, or the first of those with the largest timestamp above `least`. */
-function searchBatch(batch: BatchView, { since, from }: TimeQuery, least: number): FoundRecord | null {
+function searchBatch(batch: BatchView, query: TimeQuery, least: number): FoundRecord | null {
+  const { since, from, until = Number.POSITIVE_INFINITY } = query
   const { leaderEpoch } = batch
   let best: FoundRecord | null = null
   try {
     const payload = unpackSync(codecOf(batch), payloadOf(batch), MAX_UNPACKED_BYTES)
     for (const walk = new RecordWalk(batch, payload); walk.next(); ) {
       const { offset, timestamp } = walk
+      if (offset >= until) break
       if (offset < from || timestamp < (since ?? 0) || (since === null && timestamp <= (best?.timestamp ?? least)))
         continue
       best = { offset, timestamp, leaderEpoch }
@@ -129,7 +139,7 @@ function searchBatch(batch: BatchView, { since, from }: TimeQuery, least: number
     if (!(error instanceof InvalidRecords)) throw error
     // A timestamp that is no number of 64 bits. The offset of the whole batch makes sure that a reader skips nothing.
     const { baseOffset, maxTimestamp } = batch
-    const isFound = maxTimestamp >= (since ?? least + 1)
+    const isFound = baseOffset < until && maxTimestamp >= (since ?? least + 1)
     return isFound ? { offset: Math.max(baseOffset, from), timestamp: maxTimestamp, leaderEpoch } : null
   }
 }

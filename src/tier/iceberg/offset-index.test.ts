@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { deleteManifest, type TestDeletes } from '../../../testing/foreign-deletes.ts'
 import { archiveSegments, newTable, testDeps, unguarded, upload } from '../../../testing/iceberg-table.ts'
 import { MemoryObjects, withHooks } from '../../../testing/memory-objects.ts'
 import { FIELD } from '../columns/table-schema.ts'
 import { commit } from './commit.ts'
-import { fileAt, filesBelow, filesOf, OffsetIndexer } from './offset-index.ts'
+import { deleteFileOf, fileAt, filesBelow, filesMeeting, filesOf, OffsetIndexer } from './offset-index.ts'
 import { removeBelow } from './retention.ts'
 
 async function world() {
@@ -74,8 +75,8 @@ test('a file without bounds is unplaced until its footer is known, and keeps its
   let at = (await commit(table, { append: [bare] }, unguarded, deps)).table
   const before = await indexer.index(at)
   assert.deepEqual(
-    before.unplaced.map(({ key }) => key),
-    [file.key],
+    before.unplaced.map(({ key, partition }) => [key, partition]),
+    [[file.key, 0]],
   )
   assert.deepEqual(filesOf(before, 0), [])
   const bounds = { partition: 0, lo: 0, hi: 9, minTimestamp: null, maxTimestamp: null, epochs: null }
@@ -107,6 +108,29 @@ test('files of another writer whose ranges overlap are all found', async () => {
     [5, 70, 99, 100].map(offset => fileAt(index, 0, offset)!.lo),
     [0, 0, 0, 100],
   )
+  assert.deepEqual(
+    [5, 15, 25, 70, 100, 110].map(offset => filesMeeting(index, 0, offset).map(({ lo }) => lo)),
+    [[0, 10, 50], [0, 10, 50], [0, 50], [0], [100], []],
+  )
+})
+
+test('a delete file touches the files that it may name, of its partition, and of earlier commits', async () => {
+  const { deps, objects, table, indexer } = await world()
+  const first = await archiveSegments(table, [{ partition: 0, base: 0, next: 10 }], deps)
+  const { table: at } = await archiveSegments(first.table, [{ partition: 0, base: 10, next: 20 }], deps)
+  const paths = filesOf(await indexer.index(at), 0).map(({ path }) => path)
+  const touched = async (deletes: TestDeletes) => {
+    const manifests = [...at.manifests!, await deleteManifest(at, deletes)]
+    const index = await new OffsetIndexer(deps.clock, objects).index({ ...at, manifests })
+    return filesOf(index, 0).map(file => deleteFileOf(index, file)?.kind ?? null)
+  }
+  assert.deepEqual(await touched({ kind: 'position', paths: [paths[1]!], sequenceNumber: 3 }), [null, 'position'])
+  assert.deepEqual(await touched({ kind: 'position', sequenceNumber: 3 }), ['position', 'position'])
+  assert.deepEqual(await touched({ kind: 'position', sequenceNumber: 3, partition: 1 }), [null, null])
+  assert.deepEqual(await touched({ kind: 'equality', sequenceNumber: 3, partition: null }), ['equality', 'equality'])
+  // Positions of the same commit count, and equality does not.
+  assert.deepEqual(await touched({ kind: 'position', sequenceNumber: 1 }), ['position', null])
+  assert.deepEqual(await touched({ kind: 'equality', sequenceNumber: 2 }), ['equality', null])
 })
 
 test('several epochs in a file are for its footer, and a partition without a tuple comes from its column', async () => {

@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts'
 import { FIELD, PARTITION_FIELDS } from '../columns/table-schema.ts'
 import type { Objects } from '../objects/objects.ts'
 import { liveFiles, loadManifest } from './manifest-lists.ts'
-import { CONTENT, type DataFile, STATUS } from './manifests.ts'
+import { CONTENT, type DataFile, type ManifestEntry, STATUS } from './manifests.ts'
 import { manifestsOf, type Table } from './table.ts'
 import { keyOf, readDataFileName } from './table-files.ts'
 
@@ -35,6 +35,14 @@ export interface ArchivedFile {
   readonly rows: number
   /** Bytes of its batches, as clients see them; null for a file of another writer. */
   readonly kafkaBytes: number | null
+  /** The commit that added its rows. Delete files of earlier commits do not touch it. Null if no manifest says it. */
+  readonly sequenceNumber: number | null
+}
+
+/** A file whose manifest does not say which offsets it has. */
+export interface UnplacedFile extends ArchivedFile {
+  /** Null if the manifest does not say the partition either. */
+  readonly partition: number | null
 }
 
 export type IndexedFile = ArchivedFile & FileBounds
@@ -44,6 +52,11 @@ export interface DeleteFile {
   readonly path: string
   readonly key: string | null
   readonly kind: 'position' | 'equality'
+  /** The partition whose files it can touch; null: any. */
+  readonly partition: number | null
+  readonly sequenceNumber: number | null
+  /** The first and the last path that a file of positions names, perhaps rounded outwards; null: not known. */
+  readonly paths: readonly [least: Buffer, most: Buffer] | null
 }
 
 interface PartitionIndex {
@@ -57,7 +70,7 @@ export interface OffsetIndex {
   readonly version: number
   readonly partitions: ReadonlyMap<number, PartitionIndex>
   /** Files whose manifests do not say what is in them: the caller reads their footers, and calls `learn`. */
-  readonly unplaced: readonly ArchivedFile[]
+  readonly unplaced: readonly UnplacedFile[]
   readonly deleteFiles: readonly DeleteFile[]
 }
 
@@ -73,14 +86,47 @@ export function fileAt({ partitions }: OffsetIndex, partition: number, offset: n
   return index.files[firstIndex(index.reach, hi => hi >= offset)] ?? null
 }
 
+/**
+ * Returns the files that can have the first row at the offset or above it, in the order of their first offsets: fileAt
+ * and the files that overlap with it. Those of another writer can have the rows of neighbours in turns.
+ */
+export function filesMeeting({ partitions }: OffsetIndex, partition: number, offset: number): readonly IndexedFile[] {
+  const index = partitions.get(partition)
+  if (index === undefined) return []
+  const { files, reach } = index
+  const first = firstIndex(reach, hi => hi >= offset)
+  if (first === files.length) return []
+  let end = first + 1
+  while (end < files.length && files[end]!.lo <= files[first]!.hi) end++
+  return files.slice(first, end).filter(({ hi }) => hi >= offset)
+}
+
 /** Returns the files of a partition whose rows are all below the offset. */
 export function filesBelow(index: OffsetIndex, partition: number, offset: number): readonly IndexedFile[] {
   return filesOf(index, partition).filter(({ hi }) => hi < offset)
 }
 
+/**
+ * Returns a delete file that can remove rows of the data file; null if there is no such file (Iceberg specification,
+ * "Scan Planning").
+ */
+export function deleteFileOf({ deleteFiles }: OffsetIndex, file: IndexedFile): DeleteFile | null {
+  const path = Buffer.from(file.path)
+  const touches = ({ kind, partition, sequenceNumber, paths }: DeleteFile): boolean => {
+    if (partition !== null && partition !== file.partition) return false
+    if (sequenceNumber !== null && file.sequenceNumber !== null) {
+      const isEarlier =
+        kind === 'position' ? sequenceNumber < file.sequenceNumber : sequenceNumber <= file.sequenceNumber
+      if (isEarlier) return false
+    }
+    return paths === null || (paths[0].compare(path) <= 0 && paths[1].compare(path) >= 0)
+  }
+  return deleteFiles.find(touches) ?? null
+}
+
 interface ManifestPart {
   readonly placed: readonly IndexedFile[]
-  readonly unplaced: readonly ArchivedFile[]
+  readonly unplaced: readonly UnplacedFile[]
   readonly deletes: readonly DeleteFile[]
 }
 
@@ -110,13 +156,7 @@ export class OffsetIndexer {
       if (known !== undefined) return parts.set(manifest.path, known)
       const { entries } = await loadManifest(this.#objects, manifest)
       const live = entries.filter(({ status }) => status !== STATUS.deleted)
-      return parts.set(
-        manifest.path,
-        partOf(
-          this.#objects,
-          live.map(({ file }) => file),
-        ),
-      )
+      return parts.set(manifest.path, partOf(this.#objects, live))
     })
     // Manifests that the table no longer has are forgotten.
     this.#parts = parts
@@ -148,33 +188,49 @@ function partitionsOf(files: readonly IndexedFile[]): ReadonlyMap<number, Partit
   )
 }
 
-function partOf(objects: Objects, files: readonly DataFile[]): ManifestPart {
+function partOf(objects: Objects, entries: readonly ManifestEntry[]): ManifestPart {
   const placed: IndexedFile[] = []
-  const unplaced: ArchivedFile[] = []
+  const unplaced: UnplacedFile[] = []
   const deletes: DeleteFile[] = []
-  for (const file of files) {
-    const key = keyOf(objects, file.path)
+  for (const { file, sequenceNumber } of entries) {
+    const { path, size, recordCount: rows } = file
+    const key = keyOf(objects, path)
     if (file.content !== CONTENT.data) {
       const kind = file.content === CONTENT.positionDeletes ? 'position' : 'equality'
-      deletes.push({ path: file.path, key, kind })
+      const paths = kind === 'position' ? pathsOf(file) : null
+      deletes.push({ path, key, kind, partition: partitionOf(file), sequenceNumber, paths })
       continue
     }
-    const kafkaBytes = readDataFileName(file.path)?.kafkaBytes ?? null
-    const archived = { path: file.path, key, size: file.size, rows: file.recordCount, kafkaBytes }
+    const archived = { path, key, size, rows, kafkaBytes: readDataFileName(path)?.kafkaBytes ?? null, sequenceNumber }
     const bounds = boundsOf(file)
-    if (bounds === null) unplaced.push(archived)
+    if (bounds === null) unplaced.push({ ...archived, partition: partitionOf(file) })
     else placed.push({ ...archived, ...bounds })
   }
   return { placed, unplaced, deletes }
+}
+
+/** The reserved field id of the column `file_path` in files of position deletes. */
+const DELETE_FILE_PATH = 2147483546
+
+/** Returns the range of the paths that a file of position deletes names. */
+function pathsOf({ referencedDataFile, lowerBounds, upperBounds }: DataFile): DeleteFile['paths'] {
+  if (referencedDataFile !== null) return [Buffer.from(referencedDataFile), Buffer.from(referencedDataFile)]
+  const [least, most] = [lowerBounds?.get(DELETE_FILE_PATH), upperBounds?.get(DELETE_FILE_PATH)]
+  return least === undefined || most === undefined ? null : [Buffer.from(least), Buffer.from(most)]
+}
+
+function partitionOf(file: DataFile): number | null {
+  const inTuple = file.partition.get(PARTITION_FIELDS[0].fieldId)
+  if (typeof inTuple === 'number') return inTuple
+  const inColumn = lower(file, FIELD.partition)
+  return inColumn === upper(file, FIELD.partition) ? inColumn : null
 }
 
 /** Returns null if the manifest does not say which offsets of which partition the file has. */
 function boundsOf(file: DataFile): FileBounds | null {
   const lo = lower(file, FIELD.offset)
   const hi = upper(file, FIELD.offset)
-  const inTuple = file.partition.get(PARTITION_FIELDS[0].fieldId)
-  const inColumn = lower(file, FIELD.partition)
-  const partition = typeof inTuple === 'number' ? inTuple : inColumn === upper(file, FIELD.partition) ? inColumn : null
+  const partition = partitionOf(file)
   if (lo === null || hi === null || partition === null) return null
   const minMicros = lower(file, FIELD.timestamp)
   const maxMicros = upper(file, FIELD.timestamp)

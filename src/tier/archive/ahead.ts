@@ -1,0 +1,81 @@
+// Reads ahead for readers that go on where they were: the next parts of the group, the next group, the next file. It
+// uses threads and memory that are left over, and never those that a reader waits for.
+
+import type { ArchivePlace } from '../../log/archive.ts'
+import { loadPart } from './load-part.ts'
+import type { ReadQueue } from './read-queue.ts'
+import type { ReadRooms } from './reading.ts'
+import { checkLost, locate, type Spot } from './spots.ts'
+import type { LoadedTable } from './tables.ts'
+import { troubleOf } from './trouble.ts'
+
+/** The parts that are read ahead of one reader. */
+const PARTS_AHEAD = 4
+/** The most positions at which a reader is expected. Above this number the oldest one is forgotten. */
+const MOST_EXPECTED = 10_000
+
+export class Ahead {
+  readonly #rooms: ReadRooms
+  readonly #queue: ReadQueue
+  /** Where readers may go on. The oldest first. */
+  readonly #expected = new Set<string>()
+  /** Partitions for which it works. */
+  readonly #busy = new Set<string>()
+
+  constructor(rooms: ReadRooms, queue: ReadQueue) {
+    this.#rooms = rooms
+    this.#queue = queue
+  }
+
+  /** Notes that a reader got the offsets [from, next), and reads ahead if it was expected there. */
+  served({ topicId, partition }: ArchivePlace, loaded: LoadedTable, from: number, next: number, until: number): void {
+    const key = (offset: number) => `${topicId}:${partition}:${offset}`
+    const isExpected = this.#expected.delete(key(from))
+    this.#expected.add(key(next))
+    if (this.#expected.size > MOST_EXPECTED) this.#expected.delete(this.#expected.values().next().value!)
+    const name = `${topicId}:${partition}`
+    if (!isExpected || this.#busy.has(name)) return
+    this.#busy.add(name)
+    void this.#go(loaded, partition, next, until).finally(() => this.#busy.delete(name))
+  }
+
+  async #go(loaded: LoadedTable, partition: number, next: number, until: number): Promise<void> {
+    try {
+      let offset = next
+      for (let parts = 0; parts < PARTS_AHEAD; ) {
+        const spot = await this.#locate(loaded, partition, offset, until)
+        if (spot === null || !this.#start(spot)) return
+        parts += spot.parts.length
+        offset = spot.horizon + 1
+      }
+    } catch (error) {
+      // The reader that comes here makes its own attempt and gets the error. Mistakes of this program are thrown.
+      troubleOf(error)
+    }
+  }
+
+  async #locate(loaded: LoadedTable, partition: number, offset: number, until: number): Promise<Spot | null> {
+    checkLost(loaded, partition)
+    for (;;) {
+      const located = locate(this.#rooms.files, loaded, partition, offset, until)
+      if (located.kind === 'none') return null
+      if (located.kind === 'spot') return located.spot
+      const opening = this.#queue.runIdle(located.open)
+      if (opening === null) return null
+      await opening
+    }
+  }
+
+  /** Starts to load the parts of the spot. Returns false if there is no thread or no memory for them. */
+  #start({ parts }: Spot): boolean {
+    const { cache, decoders } = this.#rooms
+    for (const part of parts) {
+      if (cache.has(part.key)) continue
+      if (!cache.hasRoomAhead(part.part.bytes)) return false
+      const loading = this.#queue.runIdle(() => loadPart(cache, decoders, part, true))
+      if (loading === null) return false
+      loading.catch(troubleOf)
+    }
+    return true
+  }
+}
