@@ -11,6 +11,7 @@
 
 import java.io.BufferedReader;
 import java.io.File;
+import java.io.IOException;
 import java.io.InputStreamReader;
 import java.io.PrintWriter;
 import java.time.Duration;
@@ -25,6 +26,7 @@ import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StoreQueryParameters;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
+import org.apache.kafka.streams.errors.InvalidStateStoreException;
 import org.apache.kafka.streams.errors.StreamsUncaughtExceptionHandler.StreamThreadExceptionResponse;
 import org.apache.kafka.streams.kstream.Consumed;
 import org.apache.kafka.streams.kstream.KTable;
@@ -60,9 +62,7 @@ public class Streams {
         streams.start();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
         for (String file = in.readLine(); file != null; file = in.readLine()) {
-            try (PrintWriter out = new PrintWriter(file, "UTF-8")) {
-                write(streams, out);
-            }
+            while (!isWritten(streams, file)) Thread.sleep(100);
             say("wrote " + new File(file).getName());
         }
         streams.close();
@@ -83,6 +83,16 @@ public class Streams {
                 Materialized.<String, String, WindowStore<Bytes, byte[]>>as("windows")
                     .withKeySerde(Serdes.String()).withValueSerde(Serdes.String()).withRetention(retention));
         return builder.build();
+    }
+
+    /** Returns false while a rebalance has closed the stores. */
+    private static boolean isWritten(KafkaStreams streams, String file) throws IOException {
+        try (PrintWriter out = new PrintWriter(file, "UTF-8")) {
+            write(streams, out);
+            return true;
+        } catch (InvalidStateStoreException closed) {
+            return false;
+        }
     }
 
     private static void write(KafkaStreams streams, PrintWriter out) {

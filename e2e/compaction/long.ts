@@ -17,6 +17,8 @@ import { killStreams, STREAMS_SETTINGS, streamsAbsence } from './streams.ts'
 
 const KILLS = 10
 const MESSAGES = 1_000_000
+/** Short enough that retention drops windows while the application runs. */
+const SPARE_MS = 60_000
 
 const { values } = parseArgs({ options: { seed: { type: 'string' } } })
 const seed = Number(values.seed ?? systemRandom.below(1_000_000))
@@ -43,7 +45,7 @@ const KILLED: readonly Part[] = [
     program: `Kafka Streams ${KAFKA_VERSION}`,
     settings: STREAMS_SETTINGS,
     async run(cleanUp, broker) {
-      const report = await killStreams(cleanUp, broker, { kills: KILLS, seed })
+      const report = await killStreams(cleanUp, broker, { kills: KILLS, seed, spareMs: SPARE_MS })
       if (report.windows.dropped === 0) throw new Error('retention has dropped nothing of the windowed store')
       return `${report.kills} kills; ${count(report.sent)} input records; ${count(report.keys)} keys and ${count(report.liveWindows)} live windows are right. The changelogs keep ${leftOf(report.table)} (table) and ${leftOf(report.windows)} (windows; retention dropped the offsets below ${count(report.windows.dropped)}).`
     },

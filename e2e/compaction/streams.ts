@@ -23,7 +23,7 @@ import { createTopic } from '../../testing/topic.ts'
 import { type Running, runCommand, startCommand } from '../command.ts'
 import { JAVA_FLAGS } from '../java/jars.ts'
 import { openKafka } from '../kafkajs/client.ts'
-import { assertCleaned, CLEANED_AT_ONCE, type CleanedTopic, cleanerCounts } from './cleaning-broker.ts'
+import { assertCleaned, CLEANED_AT_ONCE, type CleanedTopic, cleanerCounts, cleanUntilIdle } from './cleaning-broker.ts'
 
 const source = fileURLToPath(new URL('Streams.java', import.meta.url))
 const jars: Jars = {
@@ -56,16 +56,13 @@ const FILLER = 'x'.repeat(600)
 
 const WINDOW_MS = 4_000
 const RETENTION_MS = 12_000
-/** The broker keeps the changelog of the windows for longer, because its clock goes on when the input stops. */
-const CHANGELOG_RETENTION_MS = RETENTION_MS + 60_000
 
 const STREAMS_CONFIGS: Readonly<Record<string, string>> = {
   'commit.interval.ms': '500',
   // Every update reaches the changelog at once.
   'statestore.cache.max.bytes': '0',
-  'windowstore.changelog.additional.retention.ms': String(CHANGELOG_RETENTION_MS - RETENTION_MS),
   'replication.factor': '1',
-  'consumer.session.timeout.ms': '3000',
+  'consumer.session.timeout.ms': '6000',
   'consumer.heartbeat.interval.ms': '500',
   'topic.delete.retention.ms': '5000',
   ...Object.fromEntries(Object.entries(CLEANED_AT_ONCE).map(([name, value]) => [`topic.${name}`, value])),
@@ -148,18 +145,21 @@ class Application {
   readonly #address: string
   readonly #classPath: string
   readonly #folder: string
+  readonly #spareMs: number
   #running: Running | null = null
   #dumps = 0
 
-  constructor(address: string, classPath: string, folder: string) {
+  constructor(address: string, classPath: string, folder: string, spareMs: number) {
     this.#address = address
     this.#classPath = classPath
     this.#folder = folder
+    this.#spareMs = spareMs
   }
 
   /** Starts it and resolves when it runs: when it has restored its stores. */
   async start(): Promise<void> {
-    const configs = Object.entries(STREAMS_CONFIGS).map(pair => pair.join('='))
+    const spare = { 'windowstore.changelog.additional.retention.ms': String(this.#spareMs) }
+    const configs = Object.entries({ ...STREAMS_CONFIGS, ...spare }).map(pair => pair.join('='))
     const args = [
       this.#address,
       APPLICATION,
@@ -215,11 +215,14 @@ class Application {
   }
 }
 
-/** Returns the first few differences between the application's stores and the input, at this time. */
+/**
+ * Returns the differences between the application's stores and the input. The broker may have dropped windows that
+ * began before `keptFromMs`.
+ */
 function differences(
   { table, windows }: Pick<Expected, 'table' | 'windows'>,
   expected: Expected,
-  nowMs: number,
+  keptFromMs: number,
 ): { readonly found: readonly string[]; readonly liveWindows: number } {
   const found: string[] = []
   for (const [key, value] of expected.table) {
@@ -227,7 +230,7 @@ function differences(
   }
   for (const [key, value] of table) if (!expected.table.has(key)) found.push(`table: ${key} is ${value}, must be gone`)
   // An older window may be gone already. If it is not, its value must be right.
-  const liveFrom = Math.max(expected.newestMs - RETENTION_MS, nowMs - CHANGELOG_RETENTION_MS)
+  const liveFrom = Math.max(expected.newestMs - RETENTION_MS, keptFromMs)
   let liveWindows = 0
   for (const [window, value] of expected.windows) {
     const isLive = Number(window.split(' ')[1]) > liveFrom
@@ -239,6 +242,19 @@ function differences(
     if (!expected.windows.has(window)) found.push(`window: ${window} is ${value}, must be gone`)
   }
   return { found, liveWindows }
+}
+
+async function hasCommittedAll({ address }: BrokerProcess): Promise<boolean> {
+  const admin = openKafka(address).admin()
+  await admin.connect()
+  try {
+    const [committed] = await admin.fetchOffsets({ groupId: APPLICATION, topics: [TOPIC] })
+    const ends = await admin.fetchTopicOffsets(TOPIC)
+    const committedOf = new Map(committed!.partitions.map(({ partition, offset }) => [partition, offset]))
+    return ends.every(({ partition, high }) => committedOf.get(partition) === high)
+  } finally {
+    await admin.disconnect()
+  }
 }
 
 export interface StreamsReport {
@@ -254,6 +270,13 @@ export interface StreamsReport {
 
 const LONGEST_MS = 180_000
 
+export interface StreamsRun {
+  readonly kills: number
+  readonly seed: number
+  /** The broker keeps the changelog of the windows for so much longer, because its clock goes on without input. */
+  readonly spareMs: number
+}
+
 /**
  * Kills the application `kills` times and compares its stores with the input. Throws with the differences. Throws also
  * if the cleaner made no pass between two kills.
@@ -261,13 +284,13 @@ const LONGEST_MS = 180_000
 export async function killStreams(
   cleanUp: CleanUp,
   broker: BrokerProcess,
-  { kills, seed }: { readonly kills: number; readonly seed: number },
+  { kills, seed, spareMs }: StreamsRun,
 ): Promise<StreamsReport> {
   const random = seededRandom(seed)
   const folder = await mkdtemp(join(tmpdir(), 'ketch-streams-'))
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
   await createTopic(broker, TOPIC, PARTITIONS)
-  const application = new Application(broker.address, await compile(folder), folder)
+  const application = new Application(broker.address, await compile(folder), folder, spareMs)
   cleanUp.after(async () => application.close())
   const input = await startInput(broker, random)
   cleanUp.after(() => input.end())
@@ -285,23 +308,25 @@ export async function killStreams(
     await application.start()
   }
   const expected = await input.stop()
-  let last = differences(await application.dump(), expected, Date.now())
+  const keptFromMs = () => Date.now() - RETENTION_MS - spareMs
+  let last = differences(await application.dump(), expected, keptFromMs())
   await eventually(
     'the application has processed its input',
     async () => {
-      last = differences(await application.dump(), expected, Date.now())
+      last = differences(await application.dump(), expected, keptFromMs())
       return last.found.length === 0
     },
     LONGEST_MS,
   ).catch(error => {
     throw new Error(`${error.message}; ${last.found.length} differences: ${last.found.slice(0, 10).join('; ')}`)
   })
-  // All input is committed soon. After that only the changelogs can fill the stores of a new start.
-  await pause(2 * Number(STREAMS_CONFIGS['commit.interval.ms']))
+  // The application commits the input behind the changelogs. From then on a new start reads only the changelogs.
+  await eventually('the application has committed its input', () => hasCommittedAll(broker), LONGEST_MS)
+  await cleanUntilIdle(broker)
   await application.kill()
   await application.start()
   const { restored, ...stores } = await application.dump()
-  const { found, liveWindows } = differences(stores, expected, Date.now())
+  const { found, liveWindows } = differences(stores, expected, keptFromMs())
   assert.deepEqual(found.slice(0, 10), [], `${found.length} differences after a start from the changelogs alone`)
   await application.kill()
   const table = await assertCleaned(broker, `${APPLICATION}-table-changelog`, PARTITIONS)
