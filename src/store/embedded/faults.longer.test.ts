@@ -247,12 +247,16 @@ test('ping succeeds on a full disk, because reads work; it fails after a failed 
 test('with fsync interval, data that is written during a sync is synced without another append', async t => {
   const { store, disk } = await open(t, { fsync: 'interval' })
   const epoch = await lead(store, A)
-  // By then the writes of the opening are synced.
-  await new Promise(resolve => setTimeout(resolve, 50))
-  const release = disk.holdNext('sync')
   await append(store, A, epoch, 0)
-  await new Promise(resolve => setTimeout(resolve, 20))
+  // By then the journal has written zeros ahead, and everything is synced.
+  for (let calls = -1; calls !== disk.calls || disk.unsyncedWrites > 0; ) {
+    calls = disk.calls
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  const release = disk.holdNext('sync')
   await append(store, A, epoch, 1)
+  await until(() => disk.unsyncedWrites === 0)
+  await append(store, A, epoch, 2)
   // The second interval ends while the first sync is still running.
   await new Promise(resolve => setTimeout(resolve, 20))
   assert.equal(disk.unsyncedWrites, 1)
