@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '../src/base/clock.ts'
 import { ENDLESS } from '../src/base/patience.ts'
-import { type Random, seededRandom } from '../src/base/random.ts'
+import { type Random, seededRandom, uuidText } from '../src/base/random.ts'
 import { DAY_MS } from '../src/tier/columns/data-file.ts'
 import { FIELD } from '../src/tier/columns/table-schema.ts'
 import { type Change, type Committed, commit, type Guard } from '../src/tier/iceberg/commit.ts'
@@ -12,7 +12,7 @@ import type { AddedFile } from '../src/tier/iceberg/manifest-writer.ts'
 import type { CommitDeps } from '../src/tier/iceberg/put-once.ts'
 import { addRange, readArchived, writeArchived } from '../src/tier/iceberg/ranges.ts'
 import { createTable, loadTable, type Table } from '../src/tier/iceberg/table.ts'
-import { dataFileKey, tableLocation, uuidText } from '../src/tier/iceberg/table-files.ts'
+import { dataFileKey, tableLocation } from '../src/tier/iceberg/table-files.ts'
 import { ObjectStoreError, type Objects } from '../src/tier/objects/objects.ts'
 
 export const LOCATION = tableLocation('default', 'orders', 'AAAAAAAAAAAAAAAAAAAAAQ')

@@ -44,6 +44,21 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise(resolve => clock.timer(delayMs, resolve))
 }
 
+/** Resolves after delayMs, or earlier if the signal is aborted. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    let timer: Timer | null = null
+    const end = () => {
+      timer?.cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    timer = clock.timer(delayMs, end)
+    signal.addEventListener('abort', end)
+    if (signal.aborted) end()
+  })
+}
+
 /** A turn of the event loop that is shorter than this had no other work. */
 const IDLE_TURN_MS = 0.05
 /** Work that lets others go first continues after this time, however busy they are. */

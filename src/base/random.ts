@@ -46,3 +46,9 @@ export function randomUuid(random: Random): string {
     if (!text.startsWith('-')) return text
   }
 }
+
+/** Returns a random UUID in its usual form, with dashes (RFC 9562). */
+export function uuidText(random: Random): string {
+  const hex = random.uuidBytes().toString('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+}

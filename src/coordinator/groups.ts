@@ -8,7 +8,7 @@ import { assert } from '../base/assert.ts'
 import { afterOthers, type Clock, sleep } from '../base/clock.ts'
 import { watchClockJumps } from '../base/clock-jumps.ts'
 import { coalesce } from '../base/coalesce.ts'
-import type { Random } from '../base/random.ts'
+import { type Random, uuidText } from '../base/random.ts'
 import { type Catalogue, mayExist } from '../log/catalogue.ts'
 import {
   because,
@@ -522,11 +522,6 @@ function checkGroupId(groupId: string, mayBeEmpty: boolean): Refusal | null {
   // A string has at most three bytes of UTF-8 for each UTF-16 unit, so most group ids need no exact count.
   if (groupId.length * 3 <= MAX_GROUP_ID_BYTES || Buffer.byteLength(groupId) <= MAX_GROUP_ID_BYTES) return null
   return because(INVALID_GROUP_ID, `A group id has at most ${MAX_GROUP_ID_BYTES} bytes.`)
-}
-
-function uuidText(random: Random): string {
-  const hex = random.uuidBytes().toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
 }
 
 const NO_OFFSETS: StoredOffsets = new Map()

@@ -3,7 +3,7 @@
 // for a slow reader: records that are too far back are skipped and counted. It ends when its signal is aborted.
 
 import type { ShownRecord } from '../../api/messages.ts'
-import type { Clock, Timer } from '../../base/clock.ts'
+import { pause } from '../../base/clock.ts'
 import { patience } from '../../base/patience.ts'
 import type { Topic } from '../../log/catalogue.ts'
 import { CORRUPT_MESSAGE, isRefusal, type Refusal, UNKNOWN_TOPIC_ID } from '../../protocol/errors.ts'
@@ -226,19 +226,4 @@ async function knownBounds(rooms: ReachRooms, places: readonly Place[]): Promise
     if (!isRefusal(one)) known.set(partition, one)
   }
   return known
-}
-
-/** Resolves after the delay, or earlier if the signal is aborted. */
-function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    let timer: Timer | null = null
-    const end = () => {
-      timer?.cancel()
-      signal.removeEventListener('abort', end)
-      resolve()
-    }
-    timer = clock.timer(delayMs, end)
-    signal.addEventListener('abort', end)
-    if (signal.aborted) end()
-  })
 }

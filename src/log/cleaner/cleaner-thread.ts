@@ -5,6 +5,7 @@
 
 import { Worker } from 'node:worker_threads'
 import type { Clock, Timer } from '../../base/clock.ts'
+import { copied } from '../../base/copied.ts'
 import type { Terms } from './clean-batch.ts'
 import type { CleanedPiece, Mapped, Unreadable, Work } from './cleaner-work.ts'
 import type { Call } from './cleaner-worker.ts'
@@ -95,20 +96,4 @@ const YOUNG_MB = 8
 function startThread(): Worker {
   const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MB }
   return new Worker(new URL('./cleaner-worker.ts', import.meta.url), { resourceLimits })
-}
-
-/** Returns copies of the batches in one piece of memory. */
-function copied(batches: readonly Uint8Array[]): {
-  readonly views: readonly Uint8Array[]
-  readonly memory: ArrayBuffer
-} {
-  const memory = new ArrayBuffer(batches.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  const views = batches.map(bytes => {
-    const view = new Uint8Array(memory, at, bytes.length)
-    view.set(bytes)
-    at += bytes.length
-    return view
-  })
-  return { views, memory }
 }

@@ -2,6 +2,7 @@
 // writes the parts that each call returns before it makes the next call, so that a slow store holds the encoder back.
 
 import type { Clock } from '../../base/clock.ts'
+import { copied } from '../../base/copied.ts'
 import { BadBatch } from './bad-batch.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
 import type { EncodeOptions, FileEnd } from './encode.ts'
@@ -122,20 +123,4 @@ export class EncodeJob {
     this.heldBytes = 0
     this.#giveBack()
   }
-}
-
-/** Returns copies of the batches in one piece of memory: a store may share theirs. */
-function copied(batches: readonly Uint8Array[]): {
-  readonly views: readonly Uint8Array[]
-  readonly memory: ArrayBuffer
-} {
-  const memory = new ArrayBuffer(batches.reduce((sum, { length }) => sum + length, 0))
-  let at = 0
-  const views = batches.map(bytes => {
-    const view = new Uint8Array(memory, at, bytes.length)
-    view.set(bytes)
-    at += bytes.length
-    return view
-  })
-  return { views, memory }
 }

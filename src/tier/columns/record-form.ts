@@ -4,29 +4,25 @@
 
 import { putZigzag } from '../../protocol/records.ts'
 
-/** The headers of one record, read in order, as often as the caller rewinds. */
-export interface HeaderWalk {
+/** A key and a value, each as a part of some bytes. Lengths of -1 stand for null. */
+interface KeyAndValue {
   readonly keyBytes: Buffer
   readonly keyFrom: number
   readonly keyLength: number
   readonly valueBytes: Buffer
   readonly valueFrom: number
-  /** -1: null. */
   readonly valueLength: number
+}
+
+/** The headers of one record, read in order, as often as the caller rewinds. Their keys are not null. */
+export interface HeaderWalk extends KeyAndValue {
   rewind(): void
   next(): void
 }
 
-/** The parts of one record. Lengths of -1 stand for null. */
-export interface RecordParts {
+export interface RecordParts extends KeyAndValue {
   readonly offsetDelta: number
   readonly timestampDelta: number
-  readonly keyBytes: Buffer
-  readonly keyFrom: number
-  readonly keyLength: number
-  readonly valueBytes: Buffer
-  readonly valueFrom: number
-  readonly valueLength: number
   readonly headerCount: number
   readonly headers: HeaderWalk
 }

@@ -3,6 +3,7 @@
 // and one commit id in all of its attempts, so that it is found in a table wherever it got in.
 
 import { assert } from '../../base/assert.ts'
+import { uuidText } from '../../base/random.ts'
 import { ObjectStoreError } from '../objects/objects.ts'
 import type { ManifestFile } from './manifest-lists.ts'
 import type { AddedFile } from './manifest-writer.ts'
@@ -11,7 +12,7 @@ import { LOGGED_VERSIONS } from './new-table.ts'
 import { type CommitDeps, pauseBefore, putOnce } from './put-once.ts'
 import { type AppendedManifest, type Operation, stageSnapshot } from './stage-snapshot.ts'
 import { isStillThere, loadTable, refreshTable, type Table, TableGone, tableOf } from './table.ts'
-import { hintKey, uriOf, uuidText, versionKey } from './table-files.ts'
+import { hintKey, uriOf, versionKey } from './table-files.ts'
 
 /** The property that names the last commit without a snapshot, and the member of a summary that names one with it. */
 export const COMMIT_ID = 'kafka.commit-id'

@@ -1,6 +1,6 @@
 // Writes the manifests of one attempt of a commit, and keeps the counts and bounds that the manifest list needs.
 
-import type { Random } from '../../base/random.ts'
+import { type Random, uuidText } from '../../base/random.ts'
 import type { DataFileFacts } from '../columns/data-file.ts'
 import { FIELD, PARTITION_FIELDS } from '../columns/table-schema.ts'
 import type { ManifestFile, PartitionSummary } from './manifest-lists.ts'
@@ -9,7 +9,7 @@ import { CONTENT, type ManifestEntry, STATUS, writeManifest } from './manifests.
 import { BadMetadata, type PartitionSpec, type TableMetadata } from './metadata.ts'
 import { SORT_ORDER_ID } from './new-table.ts'
 import type { Table } from './table.ts'
-import { manifestKey, uriOf, uuidText } from './table-files.ts'
+import { manifestKey, uriOf } from './table-files.ts'
 
 /** A data file that was written to the place of the table. */
 export interface AddedFile extends DataFileFacts {

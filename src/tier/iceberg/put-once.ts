@@ -9,7 +9,7 @@
 //
 // A version that has other bytes is the only proof of a loss, because no request of ours can create it any more.
 
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, pause, sleep } from '../../base/clock.ts'
 import type { Patience } from '../../base/patience.ts'
 import type { Random } from '../../base/random.ts'
 import { ObjectStoreError, type Objects } from '../objects/objects.ts'
@@ -72,7 +72,7 @@ export async function putOnce(
       if (found !== null)
         return Buffer.from(found).equals(Buffer.from(bytes)) ? { kind: 'ours' } : { kind: 'lost', found }
     }
-    await pause(new Error(`${key} was ${answer}, and cannot be found`))
+    await waitAfter(new Error(`${key} was ${answer}, and cannot be found`))
   }
 
   async function create(): Promise<'created' | 'exists' | 'unknown' | 'conflict'> {
@@ -94,12 +94,12 @@ export async function putOnce(
         return await objects.read(key)
       } catch (error) {
         if (!(error instanceof ObjectStoreError) || error.kind !== 'away') throw unknown(error)
-        await pause(error)
+        await waitAfter(error)
       }
     }
   }
 
-  async function pause(cause: unknown): Promise<void> {
+  async function waitAfter(cause: unknown): Promise<void> {
     if (deps.patience.isOver) throw unknown(cause)
     await pauseBefore(pauses++, deps)
   }
@@ -113,13 +113,6 @@ export async function putOnce(
 export function pauseBefore(attempt: number, { clock, random, patience }: CommitDeps): Promise<void> {
   const longestMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(attempt, 10))
   const pauseMs = Math.min(longestMs / 2 + random.below(longestMs / 2), patience.untilMs - clock.monotonic())
-  return new Promise(resolve => {
-    const goOn = () => {
-      timer.cancel()
-      patience.ended?.removeEventListener('abort', goOn)
-      resolve()
-    }
-    const timer = clock.timer(Math.max(0, pauseMs), goOn)
-    patience.ended?.addEventListener('abort', goOn)
-  })
+  const delayMs = Math.max(0, pauseMs)
+  return patience.ended === null ? sleep(clock, delayMs) : pause(clock, delayMs, patience.ended)
 }

@@ -4,6 +4,7 @@
 import { aFewAtATime } from '../../base/a-few.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
+import { uuidText } from '../../base/random.ts'
 import { ObjectStoreError, type Objects } from '../objects/objects.ts'
 import { liveFiles, liveRows, loadManifest, type ManifestFile, writeManifestList } from './manifest-lists.ts'
 import { type AddedFile, addedEntry, ManifestWriter, type Stamp } from './manifest-writer.ts'
@@ -11,7 +12,7 @@ import { type DataFile, type ManifestEntry, STATUS } from './manifests.ts'
 import { isMergeable, mergeManifests } from './merge-manifests.ts'
 import { BadMetadata, currentSnapshot, type Snapshot, type TableMetadata } from './metadata.ts'
 import { manifestsOf, type Table } from './table.ts'
-import { manifestListKey, uriOf, uuidText } from './table-files.ts'
+import { manifestListKey, uriOf } from './table-files.ts'
 
 export type Operation = 'append' | 'delete' | 'overwrite' | 'replace'
 

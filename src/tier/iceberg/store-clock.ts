@@ -1,9 +1,9 @@
 // The time of the store. Ages of objects are judged by the clock that stamped them: the clock of a broker may be an
 // hour off, and a young object that looks old would be deleted.
 
-import type { Random } from '../../base/random.ts'
+import { type Random, uuidText } from '../../base/random.ts'
 import type { Objects } from '../objects/objects.ts'
-import { metadataPrefix, uuidText } from './table-files.ts'
+import { metadataPrefix } from './table-files.ts'
 
 /** Resolves with the store's time in ms, from the change of a new object. A crash leaves that object to the sweep. */
 export async function storeNow(objects: Objects, location: string, random: Random): Promise<number> {

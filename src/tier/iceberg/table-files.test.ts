@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { seededRandom } from '../../base/random.ts'
+import { seededRandom, uuidText } from '../../base/random.ts'
 import type { Objects } from '../objects/objects.ts'
-import { dataFileKey, keyOf, readDataFileName, tableLocation, uuidText, versionOfKey } from './table-files.ts'
+import { dataFileKey, keyOf, readDataFileName, tableLocation, versionOfKey } from './table-files.ts'
 
 const at = (uri: string) => ({ uri }) as Objects
 

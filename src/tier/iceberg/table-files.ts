@@ -2,14 +2,7 @@
 // metadata does (a URI). A table cannot be moved by copying it, because its metadata has URIs.
 
 import { assert } from '../../base/assert.ts'
-import type { Random } from '../../base/random.ts'
 import type { Objects } from '../objects/objects.ts'
-
-/** Returns a random UUID in its usual form (RFC 9562). */
-export function uuidText(random: Random): string {
-  const hex = random.uuidBytes().toString('hex')
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
-}
 
 export const metadataPrefix = (location: string) => `${location}/metadata/`
 export const hintKey = (location: string) => `${location}/metadata/version-hint.text`

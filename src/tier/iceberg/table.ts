@@ -2,6 +2,7 @@
 // search: it may be missing, stale or garbage. A version is created once and never replaced, and versions have no gaps,
 // because a commit creates the next one and old ones are removed from below (old-metadata.ts).
 
+import { uuidText } from '../../base/random.ts'
 import type { Objects } from '../objects/objects.ts'
 import { loadManifestList, type ManifestFile } from './manifest-lists.ts'
 import {
@@ -14,7 +15,7 @@ import {
 } from './metadata.ts'
 import { newTableMetadata } from './new-table.ts'
 import { type CommitDeps, putOnce } from './put-once.ts'
-import { hintKey, metadataPrefix, uriOf, uuidText, versionKey, versionOfKey } from './table-files.ts'
+import { hintKey, metadataPrefix, uriOf, versionKey, versionOfKey } from './table-files.ts'
 
 /** A table as it was when it was read. */
 export interface Table {
