@@ -396,7 +396,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       const { stream: id } = rewrite
       const known = told.get(id) ?? 0
       const pass = passes.get(id)
-      const done = await call<ReturnType<typeof contents.rewrite> | { readonly kind: 'changed' }>(
+      const done = await call<ReturnType<typeof contents.rewrite>>(
         'rewrite',
         at => {
           if (isElsewhere(id, at)) return fenced(id)
@@ -405,7 +405,9 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
           if (openedUnder.get(id) !== server.incarnation && !isSame) return { kind: 'changed' }
           return server.write(all => {
             const stream = all.streams.get(id)
-            if (stream !== undefined) stream.highWatermark = Math.max(stream.highWatermark, known)
+            if (stream !== undefined && known <= stream.end) {
+              stream.highWatermark = Math.max(stream.highWatermark, known)
+            }
             return contents.rewrite(all, safeguards.rewriteEpoch ? asked : { ...asked, epoch: stream?.epoch ?? 0 })
           })
         },
@@ -413,7 +415,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       )
       const { value } = done
       // A Redis compares the pass at each rewrite. Here the epoch alone must stand between two leaders.
-      if (value.kind === 'changed') throw new StoreUnavailable(`the server has lost rewrites of ${id}`)
+      if (value.kind === 'changed') throw new StoreUnavailable(`the server has lost rewrites or appends of ${id}`)
       if (value.kind !== 'rewritten') return value
       certain(done)
       passes.set(id, { to: value.to, until: value.until })

@@ -605,7 +605,7 @@ end)
 -- keys: the current stream of rewritten entries, meta, rows
 -- args: epoch, `cleaned` as the leader knows it, `cleaned` and sizes after this rewrite, number of ids, the ids, rows
 register('rewrite', {}, function(keys, args)
-  local m = redis.call('HMGET', keys[2], 'epoch', 'cleaned')
+  local m = redis.call('HMGET', keys[2], 'epoch', 'cleaned', 'sealed')
   local before = armed == keys[1] and armedLength or -1
   armed = nil
   local current = unpackCleaned(args[2]).current
@@ -613,6 +613,8 @@ register('rewrite', {}, function(keys, args)
   if not m[1] then no = {'gone'}
   elseif m[1] ~= args[1] then no = {'fenced', m[1]}
   elseif m[2] ~= args[2] then no = {'changed'}
+  -- A primary that was promoted unnoticed may lack the appends that the leader has read.
+  elseif unpackSealed(m[3]) < unpackCleaned(args[3]).current.to then no = {'changed'}
   elseif before ~= current.length then
     local isShort = before >= 0 and before < current.length
     no = isShort and {'short', whole(before)} or {'torn', 'it had ' .. whole(before) .. ' entries where ' .. whole(current.length) .. ' were expected'}

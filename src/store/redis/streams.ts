@@ -1007,7 +1007,9 @@ export class Streams {
         stream.isLed = false
         return { kind, epoch: Number(detail) }
       case 'changed':
-        throw new StoreUnavailable(`another call has rewritten ${stream.id} since this process looked at it`)
+        throw new StoreUnavailable(
+          `another call has rewritten ${stream.id} since this process looked at it, or Redis has lost a part of it`,
+        )
       case 'short':
         return this.#torn(stream, lossOf(key, length - Number(detail), Number(detail)))
       default:
