@@ -86,6 +86,8 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
     cluster: aloneInCluster(0, null),
     peers: { ask: () => assert.fail('there is no other broker') },
     runRound: logs.runRound,
+    remoteNews: logs.remoteNews,
+    remote: null,
     lost(error) {
       throw error
     },
