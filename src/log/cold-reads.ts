@@ -122,7 +122,10 @@ function answered(state: PartitionState, answer: ArchiveRead): ColdBatches | nul
 function refused({ name }: PartitionState, trouble: ArchiveTrouble): Refusal {
   switch (trouble.kind) {
     case 'busy':
-      return because(KAFKA_STORAGE_ERROR, `Too many reads of the remote tier wait on this broker; ${name} was not read.`)
+      return because(
+        KAFKA_STORAGE_ERROR,
+        `Too many reads of the remote tier wait on this broker; ${name} was not read.`,
+      )
     case 'away':
       return because(KAFKA_STORAGE_ERROR, `The remote tier cannot read ${name} at the moment: ${trouble.why}`)
     case 'damaged':

@@ -42,15 +42,14 @@ export function droppableBefore(log: DroppableLog, configs: TotalConfigs, nowMs:
 /**
  * Returns the new log start and the new local start of a log of the remote tier (KIP-405). The limits of the whole log
  * drop data of both tiers, archived or not. The local limits (-2: those of the whole log) drop local chunks that are
- * archived.
+ * archived, also if cleanup.policy is empty.
  */
 export function droppableOfTiers(
   { whole, local, archivedTo }: TieredLog,
   configs: RetentionConfigs,
   nowMs: number,
 ): { readonly logStart: number; readonly localStart: number } {
-  const { cleanupPolicy, retentionMs, retentionBytes, localRetentionMs, localRetentionBytes } = configs
-  if (!cleanupPolicy.includes('delete')) return { logStart: whole.start, localStart: local.start }
+  const { retentionMs, retentionBytes, localRetentionMs, localRetentionBytes } = configs
   const logStart = droppableBefore(whole, configs, nowMs)
   const localMs = localRetentionMs === -2 ? retentionMs : localRetentionMs
   const localBytes = localRetentionBytes === -2 ? retentionBytes : localRetentionBytes

@@ -102,10 +102,7 @@ export interface PartitionRooms extends LaneRooms, SearchRooms {
   readonly readAhead: ReadAhead<ReadResult>
   readonly cold: ColdReads
   /** SegmentDocuments.change. */
-  changeSegments(
-    state: PartitionState,
-    decide: (sealed: SealedSegments) => SealedSegments | null,
-  ): Promise<boolean>
+  changeSegments(state: PartitionState, decide: (sealed: SealedSegments) => SealedSegments | null): Promise<boolean>
 }
 
 export interface ReadMetrics {
@@ -122,7 +119,10 @@ const UNCONFIRMED = because(
   'The other brokers may consider this broker dead; nothing was appended or read.',
 )
 
-const NOT_DELETED = because(KAFKA_STORAGE_ERROR, 'The table of the topic in the remote tier was not read yet; nothing was deleted.')
+const NOT_DELETED = because(
+  KAFKA_STORAGE_ERROR,
+  'The table of the topic in the remote tier was not read yet; nothing was deleted.',
+)
 
 /** The most corrupt batches that a partition remembers. Further ones are counted again at each read. */
 const MAX_NOTED_CORRUPT = 10_000

@@ -9,7 +9,7 @@ import type { Partition } from './partition.ts'
 import type { PartitionState } from './partition-state.ts'
 import { afterLeaving, archivedFrom } from './remote-log.ts'
 import type { SegmentDocuments } from './segment-documents.ts'
-import { adoptTable, leadOf, type TableReadRooms } from './table-reads.ts'
+import { adoptTable, leadOf } from './table-reads.ts'
 
 /** What the table of a partition holds below the local start, as of one state of both. */
 export interface ColdSums {
@@ -26,14 +26,14 @@ export interface RemoteRounds {
   readonly documents: SegmentDocuments
   /** The tables that this round has read, by topic id. One read serves all partitions. */
   readonly tables: Map<string, Promise<TableFacts>>
-  readonly trustedNow: TableReadRooms['trustedNow']
+  trustedNow(): number
 }
 
 /** Returns whether the holder has named a newer table than the one that the partition knows. */
 export function hasNotice({ tier }: RemoteRounds, { state }: Partition): boolean {
-  const { remote, hold, topic, seenVersion } = state
+  const { remote, hold, topic } = state
   if (tier === null || remote === null || hold !== null) return false
-  return tier.noticed(topic.id) > Math.max(seenVersion, remote.version)
+  return tier.noticed(topic.id) > versionOf(state)
 }
 
 /** Takes over the newest table. Throws what the store throws, and TierAway. */
@@ -63,11 +63,18 @@ export interface Moves {
   readonly localStart: number
 }
 
-/** Returns how far a log of the remote tier drops its data. It asks the archive only if archived data may be due. */
-export async function movesOf({ tier }: RemoteRounds, partition: Partition, nowMs: number): Promise<Moves> {
-  const { state } = partition
-  const { topic, logStart, start, highWatermark } = state
-  const cold = logStart < start && hasTotalLimit(state) ? await coldParts(tier, state, nowMs) : []
+/**
+ * Returns how far a log of the remote tier drops its data. It asks the archive, and returns a promise, only if archived
+ * data may be due.
+ */
+export function movesOf({ tier }: RemoteRounds, { state }: Partition, nowMs: number): Moves | Promise<Moves> {
+  const { logStart, start } = state
+  const cold = logStart < start && hasTotalLimit(state) ? coldParts(tier, state, nowMs) : []
+  return cold instanceof Promise ? cold.then(parts => moved(state, parts, nowMs)) : moved(state, cold, nowMs)
+}
+
+function moved(state: PartitionState, cold: readonly AgeingPart[] | null, nowMs: number): Moves {
+  const { topic, logStart, highWatermark } = state
   const moves = droppableOfTiers(tieredLog(state, cold), topic.resolved, nowMs)
   return {
     logStart: Math.max(logStart, Math.min(moves.logStart, highWatermark)),
@@ -96,20 +103,29 @@ function tieredLog(state: PartitionState, cold: readonly AgeingPart[] | null): T
   return { whole, local: { start, bytes, chunks }, archivedTo: isCopied ? archived : highWatermark }
 }
 
-/** Resolves with the parts below the local start; null if they are not known. The sums spare asking while none is due. */
-async function coldParts(
+/** Returns the parts below the local start; null if they are not known. The sums spare asking while none is due. */
+function coldParts(
   tier: ColdTier | null,
   state: PartitionState,
   nowMs: number,
-): Promise<readonly AgeingPart[] | null> {
-  const { start, logStart, remote, timeIndex, seenVersion } = state
-  const version = Math.max(seenVersion, remote?.version ?? 0)
-  const known = state.coldSums
-  const isKnown = known?.version === version && known.logStart === logStart && known.start === start
+): readonly AgeingPart[] | null | Promise<readonly AgeingPart[] | null> {
+  const { start, logStart, coldSums: known } = state
+  const isKnown = known?.version === versionOf(state) && known.logStart === logStart && known.start === start
   if (isKnown && !mayDrop(known, state, nowMs)) return sumPart(known)
-  const pieces = tier === null ? null : await tier.pieces(placeIn(state))
-  // A refusal, or a trouble of the object store: the next round asks again.
-  if (pieces === null || 'kind' in pieces) return null
+  return tier === null ? null : askedParts(tier, state)
+}
+
+/** The newest version of the table that the partition knows. */
+function versionOf({ seenVersion, remote }: PartitionState): number {
+  return Math.max(seenVersion, remote?.version ?? 0)
+}
+
+async function askedParts(tier: ColdTier, state: PartitionState): Promise<readonly AgeingPart[] | null> {
+  const pieces = await tier.pieces(placeIn(state))
+  // The object store is away, or too many reads wait: the next round asks again.
+  if ('kind' in pieces) return null
+  const { start, logStart, timeIndex } = state
+  const version = versionOf(state)
   const parts = partsOf(pieces, logStart, start, timeIndex.chunks[0]?.firstAppendMs ?? null)
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0)
   state.coldSums = { version, logStart, start, bytes, oldest: parts[0] ?? null }

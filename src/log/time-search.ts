@@ -217,7 +217,11 @@ export class TimeSearch {
       if (!(error instanceof InvalidRecords)) throw error
       // Producers may send batches that do not unpack. The offset of the whole batch makes sure that a reader skips
       // nothing.
-      return { offset: Math.max(batch.baseOffset, this.#state.readableFrom), timestamp: batch.maxTimestamp, leaderEpoch }
+      return {
+        offset: Math.max(batch.baseOffset, this.#state.readableFrom),
+        timestamp: batch.maxTimestamp,
+        leaderEpoch,
+      }
     }
   }
 
