@@ -55,6 +55,7 @@ import { createLogger, type Logger, writeToStandardOutput } from './telemetry/lo
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { watchRuntime } from './telemetry/runtime-metrics.ts'
 import { leaseAlone, openLease } from './tier/lease.ts'
+import type { RemoteTier } from './tier/remote/remote-tier.ts'
 import { openStorageWorker, type StorageWorker } from './tier/worker.ts'
 import type { ServerCertificate } from './tls/server-certificate.ts'
 
@@ -445,7 +446,7 @@ async function openWorker(
     readonly logs: Logs
     readonly peers: Peers
   },
-): Promise<{ readonly storageWorker: StorageWorker }> {
+): Promise<{ readonly storageWorker: StorageWorker; readonly remoteTier: RemoteTier | null }> {
   const { settings, logger, isShared, fail, nodeId: brokerId, logs } = made
   const isCandidate = settings.get('storage.worker.enabled')
   const lease = isShared
@@ -460,7 +461,7 @@ async function openWorker(
         lost: fail,
       })
     : leaseAlone(brokerId, isCandidate)
-  return { storageWorker: openStorageWorker({ ...made, lease, runRound: logs.runRound, lost: fail }) }
+  return { storageWorker: openStorageWorker({ ...made, lease, runRound: logs.runRound, lost: fail }), remoteTier: null }
 }
 
 function openDescriptors({ clock, logger }: Given) {
