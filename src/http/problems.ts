@@ -16,6 +16,7 @@ const table = {
   CROSS_SITE: [403, 'A change may only be asked for by the console itself.'],
   NOT_FOUND: [404, 'There is no such thing.'],
   CONSOLE_DISABLED: [404, 'The web console is switched off here.'],
+  REMOTE_TIER_OFF: [404, 'The remote tier is switched off here.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
   REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
   USER_EXISTS: [409, 'There is a user of this name already.'],

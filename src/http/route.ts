@@ -29,6 +29,7 @@ import type { Descriptors } from '../telemetry/descriptors.ts'
 import type { History } from '../telemetry/history.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { RemoteTier } from '../tier/remote/remote-tier.ts'
 import type { StorageWorker } from '../tier/worker.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import type { Problem } from './problems.ts'
@@ -50,6 +51,8 @@ export interface HttpRooms {
   /** The other brokers. */
   readonly peers: Peers
   readonly storageWorker: StorageWorker
+  /** Null on a broker without storage.remote.path. */
+  readonly remoteTier: RemoteTier | null
   readonly recordReaders: RecordReaders
   /** The metrics of the other brokers. */
   readonly peerMetrics: PeerMetrics
