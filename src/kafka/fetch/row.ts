@@ -3,6 +3,7 @@
 // reading.ts decides when it is read.
 
 import type { Policy } from '../../auth/clients/policy.ts'
+import { assert } from '../../base/assert.ts'
 import type { Isolation, Partition, ReadResult } from '../../log/partition.ts'
 import { Watch, type Watchlist } from '../../log/waiters.ts'
 import {
@@ -109,6 +110,18 @@ export class FetchRow extends Watch {
     const { partition, found, fetchOffset, currentLeaderEpoch } = this
     if (partition === null) return found
     return partition.checkEpoch(currentLeaderEpoch) ?? partition.read(fetchOffset, maxBytes, minOneBatch, isolation)
+  }
+
+  /** Whether only the archive has the offset. */
+  get isCold(): boolean {
+    return this.partition?.isCold(this.fetchOffset) ?? false
+  }
+
+  /** Returns a result without records, with the offsets of the log as they are; or the refusal. */
+  readNothing(isolation: Isolation): ReadResult | Refusal {
+    const result = this.read(0, false, isolation)
+    assert(!(result instanceof Promise), 'a read of no bytes waits for nothing')
+    return result
   }
 
   get bytes(): number {
