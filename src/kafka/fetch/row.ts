@@ -18,6 +18,7 @@ import type { Rooms } from '../handler.ts'
 import { onEachRow } from '../needs.ts'
 import { findPartition, findRepeated, findTopic, keyOf, type Naming } from '../partitions.ts'
 import { isMet } from '../permissions.ts'
+import type { Grant } from './share.ts'
 
 type Body = RequestOf<typeof fetch>
 type Topic = Body['topics'][number]
@@ -203,5 +204,19 @@ export function settle(list: Watchlist<FetchRow>, rows: readonly FetchRow[]): vo
       list.mark(row)
       if (row.partition !== null) row.stand(row.partition.waits)
     }
+  }
+}
+
+/**
+ * Returns a function that releases the memory of the records, to call when the network has taken them. Returns null
+ * if the request has no grant.
+ */
+export function releaseOf(rows: readonly FetchRow[], grant: Grant | null): (() => void) | null {
+  if (grant === null) return null
+  const releases: (() => void)[] = []
+  for (const { found } of rows) if (!isRefusal(found) && found.release !== null) releases.push(found.release)
+  return () => {
+    for (const release of releases) release()
+    grant.sent()
   }
 }

@@ -43,14 +43,14 @@
 import type { Policy } from '../../auth/clients/policy.ts'
 import type { Isolation } from '../../log/partition.ts'
 import type { Watchlist } from '../../log/waiters.ts'
-import { INVALID_FETCH_SESSION_EPOCH, isRefusal, NONE, UNKNOWN_SERVER_ERROR } from '../../protocol/errors.ts'
+import { INVALID_FETCH_SESSION_EPOCH, isRefusal, NONE } from '../../protocol/errors.ts'
 import { fetch } from '../../protocol/messages/fetch.ts'
 import { viewBatch } from '../../protocol/records.ts'
 import { type FetchAnswer, type FetchBody, refuseAll, responsesOf, type TopicRow } from '../fetch/answer.ts'
 import type { ColdReads } from '../fetch/cold-reads.ts'
 import { openFetches } from '../fetch/fetches.ts'
-import { type Allowance, createRowReading, type Wanted } from '../fetch/reading.ts'
-import { type FetchRow, READING, rowsOf, settle } from '../fetch/row.ts'
+import type { Allowance, Wanted } from '../fetch/reading.ts'
+import { type FetchRow, READING, releaseOf, rowsOf, settle } from '../fetch/row.ts'
 import { epochAfter, type FetchSession, FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION } from '../fetch/sessions.ts'
 import type { Asking, Grant } from '../fetch/share.ts'
 import { MOST_KEPT_ROWS, type Standing } from '../fetch/standing-fetches.ts'
@@ -93,18 +93,10 @@ interface Reading {
 
 export const fetchHandler = handler(fetch, rooms => {
   const { clock, cluster, logger, logs, readPositions, settings, throttle } = rooms
-  const { sessions, standing, share, turns, deferred } = openFetches(rooms)
+  const { sessions, standing, share, turns, rowReading, deferred } = openFetches(rooms)
   const longestWaitMs = settings.get('broker.fetch-max-wait')
   const largestBytes = settings.get('broker.fetch-max-bytes')
   const coldWaitMs = settings.get('broker.response-queue-timeout') / 2
-  const rowReading = createRowReading(clock, settings.get('broker.fetch-partition-max-bytes'), {
-    most: settings.get('storage.remote.iceberg.read.threads'),
-    failed(error) {
-      const limited = logger.limited('cold read', 10_000)
-      limited.error('a read of the archive failed because of a defect in the broker', { error })
-      return UNKNOWN_SERVER_ERROR
-    },
-  })
 
   return {
     needs: needsOf,
@@ -405,18 +397,4 @@ function namingOf(apiVersion: number): Naming {
 function needsOf({ body, apiVersion }: Asked): readonly Need[] {
   const replicaId = apiVersion >= FIRST_WITH_REPLICA_STATE ? body.replicaState.replicaId : body.replicaId
   return replicaId >= 0 ? [onCluster('CLUSTER_ACTION'), READING] : [READING]
-}
-
-/**
- * Returns a function that releases the memory of the records, to call when the network has taken them. Returns null
- * if the request has no grant.
- */
-function releaseOf(rows: readonly FetchRow[], grant: Grant | null): (() => void) | null {
-  if (grant === null) return null
-  const releases: (() => void)[] = []
-  for (const { found } of rows) if (!isRefusal(found) && found.release !== null) releases.push(found.release)
-  return () => {
-    for (const release of releases) release()
-    grant.sent()
-  }
 }
