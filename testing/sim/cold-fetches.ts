@@ -33,8 +33,8 @@ export interface StartedRead {
 export interface ColdArchive {
   /** In the order in which they were started. Equal reads in flight are one. */
   readonly started: StartedRead[]
-  /** True: the queue is full. */
-  isFull: boolean
+  /** Whether the queue is full: then it says so at once, or in the same turn of the event loop. */
+  full: 'no' | 'at once' | 'soon'
   /** How often the archive was asked. */
   asked: number
   /** How many results were given back. */
@@ -90,7 +90,7 @@ export async function openColdFetches(
     logger: createLogger({ clock, write: line => (world.lines as string[]).push(line), format: 'plain' }),
   }
   const handler = fetchHandler.open(rooms as unknown as Rooms)
-  const archive: ColdArchive = { started: [], isFull: false, asked: 0, released: 0 }
+  const archive: ColdArchive = { started: [], full: 'no', asked: 0, released: 0 }
   const client = (): Client => ({
     connection: { address: '10.0.0.1', principal: 'User:ada', policy: null, listener: { name: 'PLAINTEXT' } },
     closing: new AbortController(),
@@ -125,6 +125,8 @@ export async function openColdFetches(
     },
   }
 }
+
+const BUSY = because(KAFKA_STORAGE_ERROR, 'the queue is full')
 
 const BODY = {
   ...{ maxWaitMs: 500, minBytes: 1, maxBytes: 1_000_000, isolationLevel: 0, sessionId: 0, sessionEpoch: -1 },
@@ -173,7 +175,8 @@ function chill(archive: ColdArchive, partition: Partition, localStart: number): 
     const equal = inFlight.get(offset)
     if (equal !== undefined) return equal
     if (inMemory.has(offset)) return found(offset, maxBytes)
-    if (archive.isFull) return because(KAFKA_STORAGE_ERROR, 'the queue is full')
+    if (archive.full === 'at once') return BUSY
+    if (archive.full === 'soon') return Promise.resolve().then(() => BUSY)
     const { promise, resolve, reject } = Promise.withResolvers<ReadResult | Refusal>()
     inFlight.set(offset, promise)
     const end = () => void inFlight.delete(offset)

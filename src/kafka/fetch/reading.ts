@@ -6,14 +6,14 @@
 // batch, even if the byte limits are smaller (KIP-74).
 //
 // A row whose offset only the archive has is cold. The archive returns at once what it has in memory. Otherwise the row
-// has no records in this pass, and its read goes on beside the fetch (cold-reads.ts): a later pass finds its result. It
+// has no records in this pass, and its read goes on beside the fetch (archive-reads.ts): a later pass finds its result. It
 // takes nothing from the allowance meanwhile, so the other rows are served as if it had reached its end.
 
 import { type Clock, within } from '../../base/clock.ts'
 import type { Isolation, ReadResult } from '../../log/partition.ts'
 import { because, isRefusal, type Refusal, UNSUPPORTED_COMPRESSION_TYPE } from '../../protocol/errors.ts'
 import { viewBatch } from '../../protocol/records.ts'
-import { type ColdOptions, ColdReads } from './cold-reads.ts'
+import { type ArchiveReadOptions, ArchiveReads } from './archive-reads.ts'
 import type { FetchRow } from './row.ts'
 import type { Asking } from './share.ts'
 
@@ -28,7 +28,7 @@ export interface Reader {
   readonly request: { readonly apiVersion: number }
   readonly isolation: Isolation
   /** The reads of the archive; null until there is a cold row. */
-  cold: ColdReads | null
+  cold: ArchiveReads | null
   /** The request waits for the archive until then, on Clock.monotonic(). */
   readonly coldUntilMs: number
 }
@@ -69,7 +69,7 @@ export interface RowReading {
 }
 
 /** Makes the reading. `usualBytes` is the most bytes of a partition if the request does not give a size for it. */
-export function createRowReading(clock: Clock, usualBytes: number, coldOptions: ColdOptions): RowReading {
+export function createRowReading(clock: Clock, usualBytes: number, archiveOptions: ArchiveReadOptions): RowReading {
   const partitionBytesOf = ({ partitionMaxBytes }: FetchRow) => (partitionMaxBytes > 0 ? partitionMaxBytes : usualBytes)
 
   /**
@@ -122,7 +122,7 @@ export function createRowReading(clock: Clock, usualBytes: number, coldOptions: 
 
   /** Serves what is there of a cold row. It has no records while its read is pending, or if it may not be read. */
   function readCold(reader: Reader, row: FetchRow, allowance: Allowance, room: Room): void {
-    reader.cold ??= new ColdReads(coldOptions)
+    reader.cold ??= new ArchiveReads(archiveOptions)
     const { cold, isolation } = reader
     const known = cold.resultOf(row)
     if (known !== undefined && known !== null) {
@@ -146,7 +146,7 @@ export function createRowReading(clock: Clock, usualBytes: number, coldOptions: 
   /** Serves a result that came beside the fetch. It stays where it is if there is no room for it. */
   function serveKept(
     reader: Reader,
-    cold: ColdReads,
+    cold: ArchiveReads,
     row: FetchRow,
     result: ReadResult | Refusal,
     allowance: Allowance,
@@ -176,7 +176,7 @@ export function createRowReading(clock: Clock, usualBytes: number, coldOptions: 
     const settled = asked.map((row, i) => {
       const result = found[i] ?? null
       if (result !== null || !row.isCold) return result ?? results[i]!
-      reader.cold ??= new ColdReads(coldOptions)
+      reader.cold ??= new ArchiveReads(archiveOptions)
       reader.cold.start(row, results[i]!)
       return row.readNothing(reader.isolation)
     })
@@ -207,20 +207,35 @@ export function createRowReading(clock: Clock, usualBytes: number, coldOptions: 
       return leastBytes === 0 ? null : { leastBytes, mostBytes: Math.min(mostBytes, maxBytes) }
     },
     read(reader, rows, allowance) {
-      if (reader.cold !== null) reader.cold.hasNews = false
+      if (reader.cold !== null) {
+        reader.cold.hasNews = false
+        reader.cold.isFresh = false
+      }
       const later = readFrom(reader, rows, allowance, 0)
-      if (later === null || reader.cold === null) return later
-      return later.then(() => {
-        // What came from the archive while the store was read.
-        const { cold } = reader
-        if (cold === null) return
-        cold.hasNews = false
-        for (const row of cold.settled()) {
-          const result = row.reader === reader && row.isCold ? cold.resultOf(row) : undefined
-          if (result !== undefined && result !== null) serveKept(reader, cold, row, result, allowance, allowance)
-        }
-      })
+      const { cold } = reader
+      if (cold === null || (later === null && !cold.isFresh)) return later
+      return takeAlong(reader, cold, allowance, later)
     },
+  }
+
+  /**
+   * Serves results of the archive that come while the store is read, or within a turn of the event loop. So a full
+   * queue is an error of the row, and what is nearly in memory is served, even if the fetch does not wait.
+   */
+  async function takeAlong(
+    reader: Reader,
+    cold: ArchiveReads,
+    allowance: Allowance,
+    later: Promise<void> | null,
+  ): Promise<void> {
+    const turn = cold.isFresh ? new Promise<void>(resolve => clock.soon(resolve)) : null
+    await later
+    await turn
+    cold.hasNews = false
+    for (const row of cold.settled()) {
+      const result = row.reader === reader && row.isCold ? cold.resultOf(row) : undefined
+      if (result !== undefined && result !== null) serveKept(reader, cold, row, result, allowance, allowance)
+    }
   }
 }
 

@@ -11,13 +11,13 @@
 // that memory is taken, the request waits its turn, and is answered without records when its wait is over.
 // fetch/reading.ts reads the rows.
 //
-// Rows that only the archive has (KIP-405) are cold. A fetch tries at most `storage.remote.iceberg.read.threads` reads of
-// the archive, and its other cold rows are empty. If the archive's queue is full, a row gets KAFKA_STORAGE_ERROR, and
-// the fetch is answered at once. A fetch with local records does not wait for the archive. Another one waits for the
-// first result, at most half of `broker.response-queue-timeout`, however short or long its own wait is: an object store
-// is usually slower than a consumer's 500 ms, and never the reason for REQUEST_TIMED_OUT. Then the answer is empty, and
-// the next fetch finds what its reads have brought. Records from the archive are answered without waiting for
-// `minBytes`, as in Kafka. While a fetch waits for the archive it holds no memory for its answer.
+// Rows that only the archive has (KIP-405) are cold. A fetch tries at most `storage.remote.iceberg.read.threads` reads
+// of the archive, and its other cold rows are empty. If the archive's queue is full, a row gets KAFKA_STORAGE_ERROR,
+// and the fetch is answered at once. A fetch with local records does not wait for the archive. Another one waits for
+// the first result, at most half of `broker.response-queue-timeout`, however short or long its own wait is: an object
+// store is usually slower than a consumer's 500 ms, and must not be a reason for REQUEST_TIMED_OUT. Then the answer is
+// empty, and the next fetch finds the records that its reads have brought. Records from the archive are answered
+// without waiting for `minBytes`, as in Kafka. While a fetch waits for the archive it holds no memory for its answer.
 //
 //   5    a fetch may return a batch without records, if the log end has moved forward over offsets without records
 //        (docs/decisions/0037). Earlier versions return nothing there until records follow, because kafka-python 2.0,
@@ -47,7 +47,7 @@ import { INVALID_FETCH_SESSION_EPOCH, isRefusal, NONE } from '../../protocol/err
 import { fetch } from '../../protocol/messages/fetch.ts'
 import { viewBatch } from '../../protocol/records.ts'
 import { type FetchAnswer, type FetchBody, refuseAll, responsesOf, type TopicRow } from '../fetch/answer.ts'
-import type { ColdReads } from '../fetch/cold-reads.ts'
+import type { ArchiveReads } from '../fetch/archive-reads.ts'
 import { openFetches } from '../fetch/fetches.ts'
 import type { Allowance, Wanted } from '../fetch/reading.ts'
 import { type FetchRow, READING, releaseOf, rowsOf, settle } from '../fetch/row.ts'
@@ -83,7 +83,7 @@ interface Reading {
   /** The memory for the records that were found; null if the request has no grant. */
   grant: Grant | null
   /** The reads of the archive; null until there is a cold row. */
-  cold: ColdReads | null
+  cold: ArchiveReads | null
   readonly maxBytes: number
   /** On Clock.monotonic(). */
   readonly untilMs: number

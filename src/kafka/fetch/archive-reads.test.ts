@@ -182,26 +182,28 @@ test('a fetch starts as many reads as read.threads; its other cold partitions ar
   assert.deepEqual((await third.answer).rows, { 2: to(0, 6), 3: to(0, 6) })
 })
 
-test('with the queue full a partition is KAFKA_STORAGE_ERROR at once, the others are served, and few reads are tried', async t => {
-  const { chill, ask, archive, clock } = await openColdFetches(t, {
-    partitions: 5,
-    overrides: { 'storage.remote.iceberg.read.threads': 2 },
+for (const full of ['at once', 'soon'] as const) {
+  test(`with a queue that is full and says so ${full} a partition is KAFKA_STORAGE_ERROR, the others are served, and few reads are tried`, async t => {
+    const { chill, ask, archive, clock } = await openColdFetches(t, {
+      partitions: 5,
+      overrides: { 'storage.remote.iceberg.read.threads': 2 },
+    })
+    for (const index of to(0, 4)) chill(index, 6)
+    archive.full = full
+    const { rows } = await ask(to(0, 5).map(index => [index, 0] as const)).answer
+    assert.deepEqual(rows, { 0: KAFKA_STORAGE_ERROR.code, 1: KAFKA_STORAGE_ERROR.code, 2: [], 3: [], 4: to(0, 10) })
+    assert.equal(archive.asked, 2)
+    archive.full = 'no'
+    const asked = ask([
+      [0, 0],
+      [1, 0],
+    ])
+    await clock.settle()
+    archive.full = full
+    archive.started[0]!.finish()
+    assert.deepEqual((await asked.answer).rows, { 0: to(0, 6), 1: [] })
   })
-  for (const index of to(0, 4)) chill(index, 6)
-  archive.isFull = true
-  const { rows } = await ask(to(0, 5).map(index => [index, 0] as const)).answer
-  assert.deepEqual(rows, { 0: KAFKA_STORAGE_ERROR.code, 1: KAFKA_STORAGE_ERROR.code, 2: [], 3: [], 4: to(0, 10) })
-  assert.equal(archive.asked, 2)
-  archive.isFull = false
-  const asked = ask([
-    [0, 0],
-    [1, 0],
-  ])
-  await clock.settle()
-  archive.isFull = true
-  archive.started[0]!.finish()
-  assert.deepEqual((await asked.answer).rows, { 0: to(0, 6), 1: [] })
-})
+}
 
 test('what the archive has in memory is served at once, and does not count as a read', async t => {
   const { chill, ask, archive, clock } = await openColdFetches(t, {

@@ -10,14 +10,14 @@ import type { Partition, ReadResult } from '../../log/partition.ts'
 import { isRefusal, type Refusal } from '../../protocol/errors.ts'
 import type { FetchRow } from './row.ts'
 
-export interface ColdOptions {
+export interface ArchiveReadOptions {
   /** The most reads that one fetch tries. */
   readonly most: number
   /** Called with the error of a read that has rejected: a defect of the broker. Returns the refusal of its row. */
   readonly failed: (error: unknown) => Refusal
 }
 
-interface ColdRead {
+interface ArchiveRead {
   readonly row: FetchRow
   /** A topic that was made again under the same name has other partitions. */
   readonly partition: Partition | null
@@ -25,17 +25,19 @@ interface ColdRead {
   result: ReadResult | Refusal | null
 }
 
-export class ColdReads {
-  readonly #options: ColdOptions
-  readonly #reads = new Map<FetchRow, ColdRead>()
+export class ArchiveReads {
+  readonly #options: ArchiveReadOptions
+  readonly #reads = new Map<FetchRow, ArchiveRead>()
   #tries = 0
   #pending = 0
-  /** Whether a read has settled since the fetch looked at its rows. */
+  /** Whether a read has settled since the fetch began to look at its rows. */
   hasNews = false
+  /** Whether a read was started since then. */
+  isFresh = false
   /** Called when a read settles; null while the fetch does not wait. */
   onNews: (() => void) | null = null
 
-  constructor(options: ColdOptions) {
+  constructor(options: ArchiveReadOptions) {
     this.#options = options
   }
 
@@ -57,9 +59,10 @@ export class ColdReads {
   start(row: FetchRow, reading: Promise<ReadResult | Refusal>): void {
     const former = this.#reads.get(row)
     if (former !== undefined) giveUp(former)
-    const read: ColdRead = { row, partition: row.partition, result: null }
+    const read: ArchiveRead = { row, partition: row.partition, result: null }
     this.#tries++
     this.#pending++
+    this.isFresh = true
     this.#reads.set(row, read)
     reading.then(
       result => this.#settle(read, result),
@@ -90,7 +93,7 @@ export class ColdReads {
     this.#reads.clear()
   }
 
-  #settle(read: ColdRead, result: ReadResult | Refusal): void {
+  #settle(read: ArchiveRead, result: ReadResult | Refusal): void {
     this.#pending--
     read.result = result
     if (this.#reads.get(read.row) !== read) {
@@ -102,6 +105,6 @@ export class ColdReads {
   }
 }
 
-function giveUp({ result }: ColdRead): void {
+function giveUp({ result }: ArchiveRead): void {
   if (result !== null && !isRefusal(result)) result.release?.()
 }
