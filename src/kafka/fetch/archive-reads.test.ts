@@ -2,12 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openColdFetches } from '../../../testing/sim/cold-fetches.ts'
 import { batchOf } from '../../../testing/sim/logs.ts'
+import type { Partition, ReadResult } from '../../log/partition.ts'
 import {
   INVALID_FETCH_SESSION_EPOCH,
   KAFKA_STORAGE_ERROR,
   OFFSET_OUT_OF_RANGE,
   UNKNOWN_SERVER_ERROR,
 } from '../../protocol/errors.ts'
+import { ArchiveReads } from './archive-reads.ts'
+import type { FetchRow } from './row.ts'
 
 /** Half of broker.response-queue-timeout. */
 const LIMIT_MS = 5_000
@@ -365,4 +368,44 @@ test('a read of the store that retention overtakes is a read of the archive from
   await clock.advance(1)
   assert.deepEqual((await asked.answer).rows, { 0: [] })
   go()
+})
+
+test('a slow read of the store is waited for as long as ever, with remote storage too', async t => {
+  const { ask, clock, partition, store } = await openColdFetches(t, {
+    overrides: { 'storage.local.tail-cache-bytes': 0 },
+  })
+  Object.defineProperty(partition('t', 0), 'isRemote', { value: true })
+  const go = store.faults.hold('read')
+  const asked = ask([[0, 0]])
+  await clock.advance(LIMIT_MS + 1_000)
+  assert.equal(asked.isAnswered, false)
+  go()
+  assert.deepEqual((await asked.answer).rows, { 0: to(0, 10) })
+})
+
+test('a result of a topic that was made again meanwhile is not served, and is given back', async () => {
+  let released = 0
+  const reads = new ArchiveReads({ most: 4, failed: () => UNKNOWN_SERVER_ERROR })
+  const offsets = { highWatermark: 10, lastStableOffset: 10, logStartOffset: 0 }
+  const result: ReadResult = { kind: 'read', batches: [], bytes: 0, ...offsets, release: () => void released++ }
+  const row = { partition: {} } as FetchRow
+  const begin = () => {
+    const { promise, resolve } = Promise.withResolvers<ReadResult>()
+    reads.start(row, promise)
+    return async () => {
+      resolve(result)
+      await promise
+    }
+  }
+  const endFirst = begin()
+  assert.equal(reads.resultOf(row), null)
+  row.partition = {} as Partition
+  assert.equal(reads.resultOf(row), undefined)
+  const endSecond = begin()
+  await endFirst()
+  assert.deepEqual([released, reads.resultOf(row), reads.isPending], [1, null, true])
+  await endSecond()
+  assert.equal(reads.resultOf(row), result)
+  begin()
+  assert.deepEqual([released, reads.resultOf(row)], [2, null])
 })
