@@ -2,19 +2,13 @@
 // The test decides when the archive answers. Partitions are real, but for the reads of their cold offsets.
 
 import type { TestContext } from 'node:test'
-import { seededRandom } from '../../src/base/random.ts'
-import { aloneInCluster } from '../../src/cluster/cluster.ts'
-import { openClientQuotas } from '../../src/coordinator/client-quotas.ts'
-import { openReadPositions } from '../../src/coordinator/read-positions.ts'
-import type { Rooms } from '../../src/kafka/handler.ts'
 import { fetchHandler } from '../../src/kafka/handlers/fetch.ts'
-import { createThrottle } from '../../src/kafka/throttle.ts'
 import type { Partition, ReadResult } from '../../src/log/partition.ts'
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../../src/protocol/errors.ts'
 import type { fetch } from '../../src/protocol/messages/fetch.ts'
 import { viewBatch } from '../../src/protocol/records.ts'
 import type { RequestOf } from '../../src/protocol/schema.ts'
-import { createLogger } from '../../src/telemetry/logger.ts'
+import { connectionOf, kafkaRooms } from './kafka-rooms.ts'
 import { batchOf, type LogWorld, type LogWorldOptions, openLogWorld } from './logs.ts'
 
 type Body = RequestOf<typeof fetch>
@@ -76,29 +70,23 @@ export async function openColdFetches(
   { partitions = 4, batches = 10, ...options }: LogWorldOptions & { partitions?: number; batches?: number } = {},
 ): Promise<ColdFetches> {
   const world = await openLogWorld(t, options)
-  const { clock, settings, metrics, catalogue, logs, store } = world
+  const { clock, metrics } = world
   await world.create('t', {}, partitions)
   for (let index = 0; index < partitions; index++) {
     for (let i = 0; i < batches; i++) await world.partition('t', index).append(batchOf(1), 0)
   }
-  const rooms = {
-    ...{ settings, metrics, catalogue, logs, clock },
-    readPositions: openReadPositions(clock),
-    throttle: createThrottle(await openClientQuotas(store), clock),
-    random: seededRandom(1),
-    cluster: aloneInCluster(0, null),
-    logger: createLogger({ clock, write: line => (world.lines as string[]).push(line), format: 'plain' }),
-  }
-  const handler = fetchHandler.open(rooms as unknown as Rooms)
+  const lines: string[] = []
+  const handler = fetchHandler.open(await kafkaRooms(world, lines))
   const archive: ColdArchive = { started: [], full: 'no', asked: 0, released: 0 }
   const client = (): Client => ({
-    connection: { address: '10.0.0.1', principal: 'User:ada', policy: null, listener: { name: 'PLAINTEXT' } },
+    connection: connectionOf(),
     closing: new AbortController(),
   })
   const own = client()
   const drain = new AbortController().signal
   return {
     ...world,
+    lines,
     archive,
     client,
     chill: (index, localStart) => chill(archive, world.partition('t', index), localStart),

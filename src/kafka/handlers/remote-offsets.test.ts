@@ -2,12 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { kafkaRooms, send } from '../../../testing/sim/kafka-rooms.ts'
 import { batchOf, openLogWorld } from '../../../testing/sim/logs.ts'
 import type { Patience } from '../../base/patience.ts'
 import type { RemoteLog } from '../../log/remote-log.ts'
 import { KAFKA_STORAGE_ERROR, NONE, REQUEST_TIMED_OUT } from '../../protocol/errors.ts'
-import type { Rooms } from '../handler.ts'
-import { ALL_ALLOWED } from '../permissions.ts'
 import { listOffsetsHandler } from './list-offsets.ts'
 
 const [LATEST, EARLIEST, EARLIEST_LOCAL, LATEST_TIERED, EARLIEST_PENDING] = [-1, -2, -4, -5, -6] as const
@@ -20,7 +19,6 @@ const EPOCHS = [
 /** A partition with the offsets 0 to 100, of which the store has those from `localStart` on. */
 async function open(t: TestContext, localStart: number, remote: Partial<RemoteLog> | null) {
   const world = await openLogWorld(t)
-  const { clock, catalogue, logs } = world
   await world.create('t')
   const partition = world.partition('t')
   for (let i = 0; i < 10; i++) await partition.append(batchOf(10), 0)
@@ -33,16 +31,11 @@ async function open(t: TestContext, localStart: number, remote: Partial<RemoteLo
       ...{ readUnder: state.incarnation, ...remote },
     }
   }
-  const handler = listOffsetsHandler.open({ clock, catalogue, logs } as unknown as Rooms)
+  const rooms = await kafkaRooms(world)
   const ask = async (timestamp: number, { timeoutMs = 0 } = {}) => {
     const topics = [{ name: 't', partitions: [{ partitionIndex: 0, currentLeaderEpoch: -1, timestamp }] }]
-    const receivedAtMs = clock.monotonic()
-    const answer = await handler.answer({
-      body: { replicaId: -1, isolationLevel: 0, topics, timeoutMs },
-      ...{ apiVersion: 11, permissions: ALL_ALLOWED, closed: new AbortController().signal },
-      ...{ receivedAtMs, deadlineMs: receivedAtMs + 10_000 },
-    } as never)
-    const { topics: answered } = answer as unknown as Answer
+    const answer = await send(listOffsetsHandler, rooms, { replicaId: -1, isolationLevel: 0, topics, timeoutMs })
+    const { topics: answered } = answer as Answer
     const { errorCode, offset, leaderEpoch } = answered[0]!.partitions[0]!
     return errorCode === NONE ? [offset, leaderEpoch] : errorCode
   }
