@@ -217,9 +217,7 @@ export class PartitionState {
     producers.sort(([, one], [, other]) => one.lastAppendMs - other.lastAppendMs)
     for (const [producerId, producer] of producers) this.learnProducer(producerId, producer)
     this.forgetOldestProducers(producers.length)
-    const { rows, start, end, bytes } = opened
-    const { activeFrom } = this
-    this.pendingRows.push(...this.timeIndex.adopt(rows, { start, end, bytes, activeFrom }, nowMs))
+    this.pendingRows.push(...this.timeIndex.adopt(opened.rows, { ...opened, activeFrom: this.activeFrom }, nowMs))
     this.damage = opened.damage === null ? null : damaged(this, opened.damage.message)
     this.incarnation = opened.incarnation
     this.#lookAtRemote()

@@ -142,8 +142,8 @@ export class Partition {
   #lastCheck: Promise<unknown> | null = null
   /** The result of a read at the end. */
   #empty: ReadResult
-  /** Set when the cleaner has met a batch that it cannot clean; null after a restart and a change of the topic. */
-  uncleanable: Uncleanable | null = null
+  /** The leader epoch under which the cleaner read the batch, and the reason. */
+  #uncleanable: { readonly epoch: number; readonly reason: Uncleanable } | null = null
 
   constructor(rooms: PartitionRooms, topic: Topic, index: number, tail: Tail) {
     this.#rooms = rooms
@@ -235,9 +235,22 @@ export class Partition {
     return this.#state
   }
 
+  /**
+   * The batch that the cleaner cannot clean; null if it can clean all. It is forgotten when the topic changes, and when
+   * the stream is opened again: a store that has lost a part of the log may have caused it.
+   */
+  get uncleanable(): Uncleanable | null {
+    return this.#uncleanable?.epoch === this.#state.epoch ? this.#uncleanable.reason : null
+  }
+
+  /** Notes that the cleaner cannot clean a batch that it has read under this leader epoch. */
+  leaveUncleaned(epoch: number, reason: Uncleanable): void {
+    this.#uncleanable = { epoch, reason }
+  }
+
   /** Applies a change of the topic. Its new configs hold for every later request. */
   reconfigure(topic: Topic): void {
-    this.uncleanable = null
+    this.#uncleanable = null
     this.#state.reconfigure(topic)
   }
 
