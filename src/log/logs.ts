@@ -174,8 +174,16 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   void dictionaries.sweep()
   const compression = new Compression({ logger, metrics, dictionaries })
   const news = new RemoteNewsOf(() => topics)
-  const changed = (state: PartitionState) => news.note(state)
-  const documents = new SegmentDocuments({ store, clock, random, leadership, logger, unreadable, changed })
+  const documents = new SegmentDocuments({
+    store,
+    clock,
+    random,
+    leadership,
+    logger,
+    unreadable,
+    changed: state => news.note(state),
+    held: state => tableReads.held(state),
+  })
   const lookForJumps = watchClockJumps(clock, jumpMs => {
     logger.warn(
       'the system clock has jumped forward; until tomorrow the broker drops no data that is too old only because of the jump',

@@ -136,6 +136,21 @@ test('what the table has above the last segment is sealed, cut where ranges begi
   ])
 })
 
+test('a segment that the table has in part is cut, but not at the log start', () => {
+  const stored = { ...document([segment(0, 10), segment(10, 30)], REMOTE) }
+  const after = afterReading(stored, log(0, 60), read([[0, 20]]))!
+  assert.deepEqual(partsOf(after), [
+    [0, 10],
+    [10, 20],
+    [20, 30],
+  ])
+  const cut = afterReading(stored, log(0, 60), read([], { facts: { ranges: [[4, 10]], logStart: 4 } }))!
+  assert.deepEqual(partsOf(cut), [
+    [0, 10],
+    [10, 30],
+  ])
+})
+
 test('archived offsets that the stream has lost are read from the archive, until the local start passes them', () => {
   const stored = document([segment(0, 40)], { ...REMOTE, ranges: [[0, 40]] })
   const after = afterReading(stored, log(0, 25, { incarnation: 'two' }), read([[0, 40]]))!

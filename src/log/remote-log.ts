@@ -98,7 +98,7 @@ export interface Read {
 
 /**
  * Returns the document of a log after the table was read; null if nothing changes. Offsets that the table has are part
- * of sealed segments from now on, cut where the ranges begin and end, so that none is archived twice.
+ * of sealed segments from now on, so that none is archived twice.
  */
 export function afterReading(sealed: SealedSegments, log: AdoptingLog, read: Read): SealedSegments | null {
   const { facts, version } = read
@@ -112,8 +112,9 @@ export function afterReading(sealed: SealedSegments, log: AdoptingLog, read: Rea
   const epochs = epochsFrom(before?.epochs ?? read.epochs, logStart)
   const remote: RemoteLog = { logStart, ranges, lost, epochs, version, readUnder: log.incarnation }
   const end = Math.max(sealed.end, archivedEndOf(remote))
-  if (before !== null && end === sealed.end && isSame(before, remote)) return null
-  const segments = end > sealed.end ? sealedAlso(sealed, log, remote, end, read.nowMs) : sealed.segments
+  const all = end > sealed.end ? sealedAlso(sealed, log, end, read.nowMs) : sealed.segments
+  const segments = cutByRanges(all, log, remote)
+  if (before !== null && segments === sealed.segments && end === sealed.end && isSame(before, remote)) return null
   return { ...sealed, segments, end, remote, hasLeftRemote: false }
 }
 
@@ -136,22 +137,35 @@ function areSame(one: readonly Span[], other: readonly Span[]): boolean {
   return one.length === other.length && one.every(([base, next], i) => base === other[i]![0] && next === other[i]![1])
 }
 
-/** Returns the segments with those that the table has and the document has lost. */
+/** Returns the segments with one more up to `end`, for what the table has and the document has lost. */
 function sealedAlso(
   { segments, end: from }: SealedSegments,
   log: AdoptingLog,
-  { ranges }: RemoteLog,
   end: number,
   nowMs: number,
 ): readonly Segment[] {
   const local = segments.filter(({ next }) => next > log.start)
-  let base = local.length === 0 ? Math.max(from, log.start) : from
-  const cuts = [...ranges.flat(), end].filter(cut => cut > base && cut <= end)
-  for (const next of new Set(cuts)) {
-    local.push(segmentOf(log, base, next, nowMs))
-    base = next
-  }
-  return local
+  const base = local.length === 0 ? Math.max(from, log.start) : from
+  return base < end ? [...local, segmentOf(log, base, end, nowMs)] : local
+}
+
+/**
+ * Returns segments that the table has wholly or not at all. A document that has gone back in time may be about to name
+ * others than those that were archived, and the table takes no segment that it has in part.
+ */
+function cutByRanges(
+  segments: readonly Segment[],
+  log: AdoptingLog,
+  { ranges, logStart }: RemoteLog,
+): readonly Segment[] {
+  const cuts = ranges.flat().filter(cut => cut > logStart)
+  if (!segments.some(({ base, next }) => cuts.some(cut => base < cut && cut < next))) return segments
+  return segments.flatMap(segment => {
+    const ends = cuts.filter(cut => segment.base < cut && cut < segment.next)
+    if (ends.length === 0) return [segment]
+    const bases = [segment.base, ...ends]
+    return bases.map((base, i) => segmentOf(log, base, ends[i] ?? segment.next, segment.sealedAtMs))
+  })
 }
 
 /**
