@@ -42,7 +42,6 @@ const FLOORS: Readonly<Record<string, number>> = {
 
 /** Rooms that are complete but for their connection to the broker, which comes with the cold tier. */
 const UNCONNECTED = [
-  'src/log/archive.ts',
   'src/tier/archive/',
   'src/tier/columns/',
   'src/tier/iceberg/',

@@ -341,7 +341,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     const outcome = await store.remake(
       state.stream,
       epoch,
-      Math.max(state.end, state.highWatermark, state.sealed.end, committed),
+      Math.max(state.end, state.highWatermark, state.sealed.end, state.archivedEnd, committed),
     )
     if (outcome.kind === 'kept') return refusal
     const led = topics.get(topicId) ?? []
@@ -360,7 +360,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       offset: outcome.start,
       epoch: fresh.leaderEpoch,
     })
-    return fresh.refusal ?? outcome.start
+    // Archived records are still there.
+    return fresh.refusal ?? (fresh.isRemote ? fresh.logStartOffset : outcome.start)
   }
 
   let lastReassignment: Promise<void> = Promise.resolve()

@@ -22,7 +22,8 @@ import type { Logger } from '../telemetry/logger.ts'
 import { type CatalogueKeeper, mayExist, streamsOf, type Topic } from './catalogue.ts'
 import type { Leadership } from './leadership.ts'
 import type { PartitionState } from './partition-state.ts'
-import { type RemoteLog, withLogStart } from './remote-log.ts'
+import { withLogStart } from './remote-document.ts'
+import type { RemoteLog } from './remote-log.ts'
 import { NO_SEGMENTS, type SealedSegments, type Segment } from './segments.ts'
 
 const UNREADABLE: SealedSegments = Object.freeze({ ...NO_SEGMENTS, isReadable: false })

@@ -49,7 +49,7 @@ class History {
   readonly #documents: ReplicatedServer
   /** The values that were acknowledged at an offset; more than one only after a loss. */
   readonly #acknowledged = new Map<number, string[]>()
-  /** What a reader must find, as far as it lies at or above the log start. */
+  /** The records that a reader must find, if they are at or above the log start. */
   #expected = new Map<number, string>()
   #opened!: OpenedLogs
   #id = ''
