@@ -7,8 +7,7 @@
 //
 // A row whose offset only the archive has is cold. The archive returns at once the batches that it has in memory.
 // Otherwise the row has no records in this pass, and its read goes on beside the fetch (archive-reads.ts): a later pass
-// finds its result. It takes nothing from the allowance meanwhile, so the other rows are served as if it had reached its
-// end.
+// finds its result. Meanwhile it takes nothing from the allowance: the other rows are served as if it had no records.
 
 import { type Clock, within } from '../../base/clock.ts'
 import type { Isolation, ReadResult } from '../../log/partition.ts'

@@ -6,7 +6,13 @@ import { type TestContext, test } from 'node:test'
 import { MemoryTier } from '../../../testing/cold-tier.ts'
 import { kafkaRooms, send } from '../../../testing/sim/kafka-rooms.ts'
 import { batchOf, type LogWorld, openLogWorld } from '../../../testing/sim/logs.ts'
-import { isRefusal, KAFKA_STORAGE_ERROR, NONE, OFFSET_OUT_OF_RANGE } from '../../protocol/errors.ts'
+import {
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  NONE,
+  OFFSET_OUT_OF_RANGE,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../../protocol/errors.ts'
 import { encodeBatch, viewBatch } from '../../protocol/records.ts'
 import { deleteRecordsHandler } from './delete-records.ts'
 import { describeLogDirsHandler } from './describe-log-dirs.ts'
@@ -184,4 +190,26 @@ test('while the remote tier is away or damaged, its offsets are KAFKA_STORAGE_ER
   }
   tier.trouble = null
   assert.deepEqual(await fetch(0), [0, 10, 0, 1, 2, 3, 4])
+})
+
+test('records that are deleted while a consumer waits for them in the archive are OFFSET_OUT_OF_RANGE', async t => {
+  const { tier, world, fetch, deleteRecords } = await openTwoTiers(t)
+  const gate = Promise.withResolvers<void>()
+  tier.gate = gate.promise
+  const [gone, left] = [fetch(2), fetch(4)]
+  await world.clock.advance(4_000)
+  assert.equal(await deleteRecords(4), 4)
+  gate.resolve()
+  assert.deepEqual(await Promise.all([gone, left]), [OFFSET_OUT_OF_RANGE.code, [4, 10, 4]])
+})
+
+test('a topic that is deleted while a consumer waits for the archive ends with its own error', async t => {
+  const { tier, world, id, fetch } = await openTwoTiers(t)
+  const gate = Promise.withResolvers<void>()
+  tier.gate = gate.promise
+  const waiting = fetch(2)
+  await world.clock.settle()
+  await world.catalogue.remove([id])
+  gate.resolve()
+  assert.equal(await waiting, UNKNOWN_TOPIC_OR_PARTITION.code)
 })
