@@ -27,7 +27,7 @@ import type { Pong, Store } from '../store/store.ts'
 import type { RemoteTier } from '../tier/remote/remote-tier.ts'
 import type { StorageWorker } from '../tier/worker.ts'
 import type { CertificateState } from '../tls/server-certificate.ts'
-import { remoteStorage } from './remote-health.ts'
+import { remoteDetails } from './remote-health.ts'
 import { whyNoHolder } from './storage-worker.ts'
 
 /** The details of a component. They contain addresses and versions, so only signed-in users see them. */
@@ -191,6 +191,12 @@ function storageWorker(rooms: Pick<HealthRooms, 'storageWorker' | 'settings'>): 
   ]
   const details = { holder: holder?.id ?? null, ...(warnings.length > 0 && { warning: warnings.join(' ') }) }
   return { status: 'UP', details }
+}
+
+/** Returns nothing without a remote tier. */
+function remoteStorage(rooms: HealthRooms): Readonly<Record<string, Component>> {
+  const details = remoteDetails(rooms)
+  return details === null ? {} : { remoteStorage: { status: 'UP', details } }
 }
 
 /**

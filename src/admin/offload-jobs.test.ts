@@ -53,7 +53,7 @@ test('jobs of all topics or of one are shown with what an operator needs', async
       ...{ base: 10, next: 20, bytes: 100, plainBytes: 200, sealedAt: '1970-01-01T00:00:01.000Z' },
       ...{ status: 'failed', suspended: true, attempts: 1, maxAttempts: 1, createdAt: '1970-01-01T00:00:02.000Z' },
       ...{ startedAt: '1970-01-01T00:00:03.000Z', tookMs: 1_000 },
-      failure: { why: 'The batch is broken.', offset: 11, at: '1970-01-01T00:00:04.000Z' },
+      failure: { why: 'The batch is broken.', offset: 11, failedAt: '1970-01-01T00:00:04.000Z' },
     },
   ])
   assert.deepEqual((await readJobs(rooms, topicOf('plain'))).jobs, [])

@@ -148,6 +148,6 @@ function shownJob(job: OffloadJob): ShownJob {
     ...{ attempts: job.attempts, maxAttempts: job.maxAttempts, createdAt: timeOf(job.createdAtMs) },
     startedAt: job.startedAtMs === null ? null : timeOf(job.startedAtMs),
     tookMs: job.tookMs,
-    failure: failure === null ? null : { why: failure.why, offset: failure.offset, at: timeOf(failure.atMs) },
+    failure: failure === null ? null : { why: failure.why, offset: failure.offset, failedAt: timeOf(failure.atMs) },
   }
 }

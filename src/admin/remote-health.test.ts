@@ -5,7 +5,7 @@ import { SimulatedClock } from '../../testing/sim/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { testSettings } from '../settings/settings.ts'
 import type { RemoteTier, TierBacklog, TierState } from '../tier/remote/remote-tier.ts'
-import { remoteStorage } from './remote-health.ts'
+import { remoteDetails } from './remote-health.ts'
 
 const WELL: TierState = {
   ...{ breaker: 'closed', why: null, sinceMs: 0, createOnly: 'kept', readsWaiting: 0, cacheBytes: 0 },
@@ -21,11 +21,9 @@ function shown(state: Partial<TierState> | null, topics: readonly Topic[] = [], 
     backlog: () => backlog,
   }
   const catalogue = { current: () => catalogueOf(topics) }
-  const found = remoteStorage({ remoteTier: state === null ? null : tier, catalogue, settings: testSettings(), clock })
-  const component = found.remoteStorage
-  if (component === undefined) return null
-  assert.equal(component.status, 'UP')
-  return component.details as { readonly warning?: string }
+  const remoteTier = state === null ? null : tier
+  const found = remoteDetails({ remoteTier, catalogue, settings: testSettings(), clock })
+  return found as { readonly warning?: string } | null
 }
 
 test('health: a remote tier that works shows its place and its backlog, and no warning', () => {

@@ -1,11 +1,10 @@
-// The component of health that tells how the remote tier copes. Its status is always UP: a place that is away keeps no
-// client from producing, and none from reading what is local. A restart or another broker would not help either.
+// Tells how the remote tier copes, for health. None of it is a reason to be down: a place that is away keeps no client
+// from producing, and none from reading what is local. A restart or another broker would not help either.
 
 import type { Clock } from '../base/clock.ts'
 import type { CatalogueKeeper, Topic } from '../log/catalogue.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { RemoteTier, TierState } from '../tier/remote/remote-tier.ts'
-import type { Component } from './health.ts'
 import { storageStats } from './remote-storage.ts'
 
 export interface RemoteHealthRooms {
@@ -18,25 +17,24 @@ export interface RemoteHealthRooms {
 /** The most names that a sentence lists. */
 const MOST_NAMED = 10
 
-/** Returns the component; nothing on a broker that has no remote tier and no topic that needs one. */
-export function remoteStorage(rooms: RemoteHealthRooms): Readonly<Record<string, Component>> {
+/** Returns the details of the component; null on a broker that has no remote tier and no topic that needs one. */
+export function remoteDetails(rooms: RemoteHealthRooms): Readonly<Record<string, unknown>> | null {
   const { remoteTier: tier, catalogue } = rooms
   const { topics, topicsById } = catalogue.current()
   if (tier === null) {
     const without = [...topics.values()].filter(({ resolved }) => resolved.remoteStorageEnable)
-    if (without.length === 0) return {}
+    if (without.length === 0) return null
     const warning = `svc.storage.remote.path is not set on this broker, so it cannot serve the records of these topics that only the remote tier has: ${named(without)}.`
-    return { remoteStorage: { status: 'UP', details: { isEnabled: false, warning } } }
+    return { isEnabled: false, warning }
   }
   const state = tier.state()
   const nameOf = (topicId: string) => topicsById.get(topicId)?.name ?? topicId
   const warnings = warningsOf(state, nameOf)
   const { backlogSegments, backlogBytes, backlogAgeSeconds } = storageStats({ ...rooms, remoteTier: tier })
-  const details = {
+  return {
     ...{ place: tier.uri, breaker: state.breaker, backlogSegments, backlogBytes, backlogAgeSeconds },
     ...(warnings.length > 0 && { warning: warnings.join(' ') }),
   }
-  return { remoteStorage: { status: 'UP', details } }
 }
 
 function warningsOf(state: TierState, nameOf: (topicId: string) => string): readonly string[] {

@@ -62,7 +62,7 @@ test('the remote tier is described with a page of its tables', async () => {
   const { rooms, asked } = world(async () => TABLE)
   const { tables, ...rest } = await describeRemote(rooms, { ...PAGE, order: 'desc', offset: 1, limit: 1 })
   assert.deepEqual(rest, {
-    ...{ place: 's3://bucket', namespace: 'default', breaker: 'closed', breakerSince: '1970-01-01T00:00:00.000Z' },
+    ...{ place: 's3://bucket', namespace: 'default', breaker: 'closed', breakerChangedAt: '1970-01-01T00:00:00.000Z' },
     ...{ trouble: null, createOnly: 'kept', suspended: 1, passed: 2, total: 3 },
     reads: { threads: 4, waiting: 1, queueCapacity: 64, cacheBytes: 5, cacheCapacityBytes: 64 * 2 ** 20 },
   })

@@ -1,6 +1,6 @@
 // Describes the remote tier, from any broker: the place of its tables, how this broker copes with it, and the segments
-// that wait for their offload. The holder of the storage worker's lease tells all brokers how much waits (tier/remote/).
-// This file changes nothing.
+// that wait for their offload. The holder of the storage worker's lease tells all brokers how much waits. This file
+// changes nothing.
 
 import type { RemoteStorage, RemoteTable, StorageStats } from '../api/storage.ts'
 import { aFewAtATime } from '../base/a-few.ts'
@@ -68,7 +68,7 @@ export async function describeRemote(
   )
   return {
     ...{ place: tier.uri, namespace: tier.namespace },
-    ...{ breaker, breakerSince: new Date(sinceMs).toISOString(), trouble: why, createOnly },
+    ...{ breaker, breakerChangedAt: new Date(sinceMs).toISOString(), trouble: why, createOnly },
     reads: {
       threads: settings.get('storage.remote.iceberg.read.threads'),
       waiting: readsWaiting,

@@ -12,7 +12,7 @@ const failureShape = z
   .object({
     why: z.string().meta({ description: 'A sentence.' }),
     offset: z.int().nullable().meta({ description: 'The offset of the batch that failed; null if it was no batch.' }),
-    at: timeShape,
+    failedAt: timeShape,
   })
   .meta({ id: 'OffloadFailure' })
 

@@ -117,7 +117,7 @@ export const remoteStorageShape = z.object({
   breaker: z.enum(REMOTE_BREAKER_STATES).meta({
     description: 'open: the place did not answer its last probe. No offload is attempted until it does.',
   }),
-  breakerSince: timeShape.meta({ description: 'Since when the breaker is as it is, by the clock of this broker.' }),
+  breakerChangedAt: timeShape.meta({ description: 'Since when the breaker is as it is, by the clock of this broker.' }),
   trouble: z.string().nullable().meta({ description: 'Why the breaker is open.' }),
   createOnly: z.enum(CREATE_ONLY_STATES).meta({
     description:

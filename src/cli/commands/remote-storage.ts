@@ -141,7 +141,7 @@ function remoteText(of: RemoteStorage): string {
   const facts = list([
     ['place', of.place],
     ['namespace', of.namespace],
-    ['breaker', `${of.breaker} since ${of.breakerSince}`],
+    ['breaker', `${of.breaker} since ${of.breakerChangedAt}`],
     ['trouble', of.trouble],
     ['creates once', of.createOnly],
     ['reads', `${reads.threads} threads, ${reads.waiting} of ${reads.queueCapacity} waiting`],
