@@ -109,8 +109,9 @@ export function beforeTrim(
 ): SealedSegments | null {
   const { remote } = sealed
   if (remote === null) return null
-  const dropped = epochs.filter((_, i) => (epochs[i + 1]?.startOffset ?? Number.POSITIVE_INFINITY) <= before)
-  const joined = joinedEpochs(remote.epochs, dropped)
+  // An epoch that also has offsets above is forgotten later, without a trim, if they are lost or were never written.
+  const below = epochs.filter(({ startOffset }) => startOffset < before)
+  const joined = joinedEpochs(remote.epochs, below)
   if (joined.length === remote.epochs.length) return null
   return { ...sealed, remote: { ...remote, epochs: epochsFrom(joined, remote.logStart) } }
 }
