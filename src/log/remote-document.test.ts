@@ -130,6 +130,7 @@ test('the epochs that a trim drops stay in the document, those below the log sta
   const stored = document([], { ...REMOTE, logStart: 3, epochs: [epoch(1, 0)] })
   const live = [epoch(1, 0), epoch(2, 10), epoch(4, 20)]
   assert.equal(beforeTrim(stored, live, 10), null, 'the document has the first one already')
+  assert.deepEqual(beforeTrim(stored, live, 15)?.remote?.epochs, [epoch(1, 0), epoch(2, 10)], 'it may be lost later')
   assert.deepEqual(beforeTrim(stored, live, 20)?.remote?.epochs, [epoch(1, 0), epoch(2, 10)])
   assert.equal(beforeTrim(document([]), live, 20), null)
 })

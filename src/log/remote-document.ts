@@ -100,7 +100,8 @@ function cutByRanges(
 }
 
 /**
- * Returns the document with the epochs that a trim to `before` makes the stream forget; null if it has them already.
+ * Returns the document with the epochs of a stream that is about to be trimmed to `before`, because the stream may
+ * forget them; null if it has them already.
  */
 export function beforeTrim(
   sealed: SealedSegments,
