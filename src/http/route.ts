@@ -29,6 +29,7 @@ import type { Descriptors } from '../telemetry/descriptors.ts'
 import type { History } from '../telemetry/history.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { CatalogSource } from '../tier/catalog-source.ts'
 import type { StorageWorker } from '../tier/worker.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import type { Problem } from './problems.ts'
@@ -50,6 +51,8 @@ export interface HttpRooms {
   /** The other brokers. */
   readonly peers: Peers
   readonly storageWorker: StorageWorker
+  /** The tables of topics, for SQL engines; null without a remote tier. */
+  readonly catalogSource: CatalogSource | null
   readonly recordReaders: RecordReaders
   /** The metrics of the other brokers. */
   readonly peerMetrics: PeerMetrics
@@ -153,6 +156,8 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
    * (places.ts).
    */
   readonly isProbe?: true
+  /** True if HEAD is answered 204 where GET is answered 200, as a foreign API demands. */
+  readonly isBareHead?: true
   /** Verb and noun, such as `create topic`: the operation in OpenAPI, and the verb of the audit line of a mutation. */
   readonly verb: string
   /** The section of the reference. */

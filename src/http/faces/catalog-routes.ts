@@ -1,0 +1,231 @@
+// The routes of Iceberg's REST catalog that read, and the refusal of all others. The answers are those of its OpenAPI
+// document; the names of the operations there stand beside the routes. Queries may have members that are not named
+// here, because clients of later versions send more.
+
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { integer } from '../../api/query.ts'
+import { fullKey } from '../../settings/settings.ts'
+import type { CatalogSource, CatalogTable } from '../../tier/catalog-source.ts'
+import { isProblem, type Problem, problem } from '../problems.ts'
+import { type Answer, type AnyRoute, type HttpRooms, METHODS, reply, route } from '../route.ts'
+
+export const CATALOG_PATH = '/iceberg'
+const PREFIX = `${CATALOG_PATH}/v1`
+
+/** The paths of the specification. Clients leave `{prefix}` out, because the configuration names none. */
+const ENDPOINTS = [
+  'GET /v1/{prefix}/namespaces',
+  'GET /v1/{prefix}/namespaces/{namespace}',
+  'HEAD /v1/{prefix}/namespaces/{namespace}',
+  'GET /v1/{prefix}/namespaces/{namespace}/tables',
+  'GET /v1/{prefix}/namespaces/{namespace}/tables/{table}',
+  'HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}',
+]
+
+const PAGE_SIZE = 1_000
+const LARGEST_PAGE = 10_000
+
+const common = { needs: 'basic-viewer', tag: 'catalog' } as const
+
+const namespaceParams = z.object({ namespace: z.string() })
+const tableParams = z.object({ namespace: z.string(), table: z.string() })
+const propertiesShape = z.record(z.string(), z.string())
+const namespaceShape = z.array(z.string())
+const pageQuery = z.looseObject({
+  pageToken: z.string().optional(),
+  pageSize: integer(1).default(PAGE_SIZE),
+})
+
+/** Returns the source, or why there is none. */
+function sourceOf({ catalogSource }: HttpRooms): CatalogSource | Problem {
+  const key = fullKey('storage.remote.path')
+  return catalogSource ?? problem('NOT_FOUND', `There is no catalog, because ${key} is not set on this broker.`)
+}
+
+/** Returns the source if it has the namespace, or the problem. */
+function sourceWith(rooms: HttpRooms, namespace: string): CatalogSource | Problem {
+  const source = sourceOf(rooms)
+  if (isProblem(source) || namespace === source.namespace) return source
+  return problem('NO_SUCH_NAMESPACE', `The namespace ${shown(namespace)} does not exist; it is ${source.namespace}.`)
+}
+
+/** Writes a name as people do. The levels of a namespace are separated by the unit separator. */
+const shown = (name: string) => JSON.stringify(name.replaceAll('\x1f', '.'))
+
+/** Resolves with the table of the topic, or with the problem. */
+async function find(source: CatalogSource, table: string): Promise<CatalogTable | Problem> {
+  const found = await source.table(table)
+  if (found === null) return problem('NO_SUCH_TABLE', `The topic ${shown(table)} has no table.`)
+  switch (found.kind) {
+    case 'table':
+      return found
+    case 'busy':
+      return problem('BUSY')
+    case 'away':
+      return problem('OBJECT_STORE_UNAVAILABLE', `The object store does not answer: ${found.why}.`)
+    case 'damaged':
+      return problem('TABLE_DAMAGED', `The table of ${shown(table)} cannot be read: ${found.why}.`)
+  }
+}
+
+/** The token of a page is the last name of the page before it, so that tables that come and go shift no page. */
+const tokenAfter = (name: string) => Buffer.from(name).toString('base64url')
+
+/**
+ * Returns a page of sorted names, and the token of the next one. Without a token in the query the page has all names,
+ * as the specification demands.
+ */
+function pageOf(
+  names: readonly string[],
+  { pageToken, pageSize }: z.output<typeof pageQuery>,
+): { readonly page: readonly string[]; readonly next: string | null } | Problem {
+  const sorted = [...names].sort()
+  if (pageToken === undefined) return { page: sorted, next: null }
+  const after = Buffer.from(pageToken, 'base64url').toString()
+  if (tokenAfter(after) !== pageToken)
+    return problem('INVALID_REQUEST', `pageToken: got ${JSON.stringify(pageToken)}, takes the token of a page.`)
+  const rest = sorted.filter(name => name > after)
+  const page = rest.slice(0, Math.min(pageSize, LARGEST_PAGE))
+  return { page, next: page.length < rest.length ? tokenAfter(page.at(-1)!) : null }
+}
+
+/** Metadata differs with the snapshots that it names. */
+function etagOf({ metadataLocation }: CatalogTable, snapshots: string): string {
+  return `W/"${createHash('sha256').update(`${snapshots} ${metadataLocation}`).digest('base64url').slice(0, 22)}"`
+}
+
+function isKnown(etag: string, ifNoneMatch: string | readonly string[] | undefined): boolean {
+  const asked = [ifNoneMatch ?? []].flat().join(',')
+  return asked.split(',').some(each => each.trim() === etag)
+}
+
+export const catalogRoutes: readonly AnyRoute[] = [
+  // getConfig
+  route({
+    ...common,
+    method: 'GET',
+    path: `${PREFIX}/config`,
+    verb: 'read catalog configuration',
+    doc: 'The operations of this catalog. There is one warehouse, so any name of one is taken.',
+    answers: {
+      200: z.object({ defaults: propertiesShape, overrides: propertiesShape, endpoints: z.array(z.string()) }),
+    },
+    answer(_request, rooms) {
+      const source = sourceOf(rooms)
+      return isProblem(source) ? source : reply(200, { defaults: source.defaults, overrides: {}, endpoints: ENDPOINTS })
+    },
+  }),
+  // listNamespaces
+  route({
+    ...common,
+    method: 'GET',
+    path: `${PREFIX}/namespaces`,
+    verb: 'list namespaces',
+    doc: 'The one namespace. It has no others below it.',
+    query: z.looseObject({ ...pageQuery.shape, parent: z.string().default('') }),
+    answers: { 200: z.object({ namespaces: z.array(namespaceShape), 'next-page-token': z.string().nullable() }) },
+    answer({ query }, rooms) {
+      const { parent } = query
+      const source = parent === '' ? sourceOf(rooms) : sourceWith(rooms, parent)
+      if (isProblem(source)) return source
+      const found = pageOf(parent === '' ? [source.namespace] : [], query)
+      if (isProblem(found)) return found
+      return reply(200, { namespaces: found.page.map(name => [name]), 'next-page-token': found.next })
+    },
+  }),
+  // loadNamespaceMetadata, namespaceExists
+  route({
+    ...common,
+    method: 'GET',
+    isBareHead: true,
+    path: `${PREFIX}/namespaces/:namespace`,
+    verb: 'show namespace',
+    doc: 'The namespace, which has no properties.',
+    params: namespaceParams,
+    answers: { 200: z.object({ namespace: namespaceShape, properties: propertiesShape }) },
+    answer({ params: { namespace } }, rooms) {
+      const source = sourceWith(rooms, namespace)
+      return isProblem(source) ? source : reply(200, { namespace: [namespace], properties: {} })
+    },
+  }),
+  // listTables
+  route({
+    ...common,
+    method: 'GET',
+    path: `${PREFIX}/namespaces/:namespace/tables`,
+    verb: 'list tables',
+    doc: 'The topics that have a table.',
+    params: namespaceParams,
+    query: pageQuery,
+    answers: {
+      200: z.object({
+        identifiers: z.array(z.object({ namespace: namespaceShape, name: z.string() })),
+        'next-page-token': z.string().nullable(),
+      }),
+    },
+    answer({ params: { namespace }, query }, rooms) {
+      const source = sourceWith(rooms, namespace)
+      if (isProblem(source)) return source
+      const found = pageOf(source.names(), query)
+      if (isProblem(found)) return found
+      const identifiers = found.page.map(name => ({ namespace: [namespace], name }))
+      return reply(200, { identifiers, 'next-page-token': found.next })
+    },
+  }),
+  // loadTable, tableExists
+  route({
+    ...common,
+    method: 'GET',
+    isBareHead: true,
+    path: `${PREFIX}/namespaces/:namespace/tables/:table`,
+    verb: 'load table',
+    doc: 'The metadata of the table of a topic, and where it is. No credentials: the engine has its own.',
+    params: tableParams,
+    query: z.looseObject({ snapshots: z.enum(['all', 'refs']).default('all') }),
+    answers: { 200: z.string(), 304: null },
+    async answer({ params, query: { snapshots }, headers }, rooms): Promise<Answer> {
+      const source = sourceWith(rooms, params.namespace)
+      if (isProblem(source)) return source
+      const found = await find(source, params.table)
+      if (isProblem(found)) return found
+      const etag = etagOf(found, snapshots)
+      const kept = { etag, 'cache-control': 'private, no-cache' }
+      if (isKnown(etag, headers['if-none-match'])) return reply(304, undefined, kept)
+      // The text of the metadata is put in as it is: its integers have up to 63 bits.
+      const location = JSON.stringify(found.metadataLocation)
+      const text = `{"metadata-location":${location},"metadata":${found.json(snapshots)},"config":{}}`
+      return reply(200, text, { ...kept, 'content-type': 'application/json' })
+    },
+  }),
+  // getToken, which the specification advises against
+  route({
+    ...common,
+    needs: 'anybody',
+    method: 'POST',
+    path: `${PREFIX}/oauth/tokens`,
+    verb: 'request catalog token',
+    doc: 'Refused: the catalog issues no tokens.',
+    answers: {},
+    answer: () =>
+      problem(
+        'UNSUPPORTED_OPERATION',
+        `The catalog issues no tokens: give the client ${fullKey('storage.remote.catalog.token')} as its token, or a username and a password for HTTP Basic.`,
+      ),
+  }),
+  // Every operation that writes, and every one that this catalog does not have
+  ...METHODS.map(method =>
+    route({
+      ...common,
+      method,
+      path: `${PREFIX}/*`,
+      verb: method === 'GET' ? 'read from catalog' : `change catalog (${method})`,
+      doc: 'Refused: the catalog does not have the operation.',
+      answers: {},
+      answer: () =>
+        method === 'GET'
+          ? problem('NOT_FOUND', 'The catalog does not have this path.')
+          : problem('UNSUPPORTED_OPERATION', 'The catalog is read-only: Ketch alone writes the tables of its topics.'),
+    }),
+  ),
+]
