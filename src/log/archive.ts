@@ -1,7 +1,8 @@
 // The shape of the archive that a log reads from when local segments are gone. log/ declares it; tier/archive/
-// implements it. Nothing here runs.
+// implements it.
 
 import type { Patience } from '../base/patience.ts'
+import type { EpochStart } from '../store/store.ts'
 import type { FoundOffset } from './time-search.ts'
 
 /** A partition, with the names by which its table is found. */
@@ -66,4 +67,49 @@ export interface Archive {
     until: number,
     patience: Patience,
   ): Promise<FoundOffset | null | ArchiveTrouble>
+}
+
+/** A table as the log uses it. */
+export interface TableFacts {
+  /** 0: the topic has no table. */
+  readonly version: number
+  /** The archived ranges [base, next), ascending and disjoint, and what retention has passed. */
+  partition(index: number): { readonly ranges: readonly (readonly [number, number])[]; readonly logStart: number }
+}
+
+/** A file of the archive: the offsets [base, next) of a partition. */
+export interface ArchivedPiece {
+  readonly base: number
+  readonly next: number
+  /** Bytes of its batches, as clients see them. */
+  readonly bytes: number
+  /** The time by which it ages, in ms: its largest record timestamp, but not later than the day of its offload. */
+  readonly maxTimestamp: number
+  /** The leader epochs of its offsets; null if only the file itself knows them. */
+  readonly epochs: readonly EpochStart[] | null
+}
+
+/** The remote tier as the log uses it; null on a broker without storage.remote.path. */
+export interface ColdTier {
+  readonly archive: Archive
+  /** Returns the version of the newest table that the holder of the lease has named in its notices; 0: none. */
+  noticed(topicId: string): number
+  /**
+   * Resolves with the table as it is at the call or later, and makes the archive use that version. Rejects with
+   * TierAway.
+   */
+  table(topic: { readonly id: string; readonly name: string }): Promise<TableFacts>
+  /** Resolves with the archived files of a partition, ascending, from the loaded index (loads it if needed). */
+  pieces(place: ArchivePlace): Promise<readonly ArchivedPiece[] | ArchiveTrouble>
+}
+
+/** The remote tier cannot tell what a table has. */
+export class TierAway extends Error {
+  override readonly name = 'TierAway'
+  readonly kind: 'away' | 'damaged'
+
+  constructor(kind: 'away' | 'damaged', message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.kind = kind
+  }
 }
