@@ -29,10 +29,13 @@ import type { Descriptors } from '../telemetry/descriptors.ts'
 import type { History } from '../telemetry/history.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import type { CatalogSource } from '../tier/catalog-source.ts'
+import type { RemoteTier } from '../tier/remote/remote-tier.ts'
 import type { StorageWorker } from '../tier/worker.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import type { Problem } from './problems.ts'
+
+/** The parts of the remote tier that the catalog shows. */
+export type CatalogSource = Pick<RemoteTier, 'namespace' | 'tables' | 'metadata'>
 
 /** The lower rooms, in the form that routes use. */
 export interface HttpRooms {

@@ -816,6 +816,11 @@ const remoteStorage = {
     'Remote reads that run at the same time.',
     REMOTE,
   ),
+  'storage.remote.catalog.token': optional(
+    secret(),
+    'Bearer token with which SQL engines may read the Iceberg catalog. Console users may read it too.',
+    OURS,
+  ),
   'storage.remote.metrics.common-tags': map(string(), 'Further tags on the meters of the remote tier.', REMOTE),
   'storage.remote.metrics.enabled': row(boolean(), 'true', 'Measure the remote tier.', REMOTE),
   'storage.remote.s3.endpoint': optional(string(), 'Endpoint of an S3-compatible store.', REMOTE),

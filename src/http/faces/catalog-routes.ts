@@ -1,14 +1,16 @@
-// The routes of Iceberg's REST catalog that read, and the refusal of all others. The answers are those of its OpenAPI
+// The routes of Iceberg's REST catalog that read, and the refusal of all others that its specification has. The answers are those of its OpenAPI
 // document; the names of the operations there stand beside the routes. Queries may have members that are not named
 // here, because clients of later versions send more.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { integer } from '../../api/query.ts'
-import { fullKey } from '../../settings/settings.ts'
-import type { CatalogSource, CatalogTable } from '../../tier/catalog-source.ts'
+import { TierAway } from '../../log/archive.ts'
+import { fullKey, type Settings } from '../../settings/settings.ts'
+import type { CatalogMetadata } from '../../tier/remote/remote-tier.ts'
+import { snapshotsOfRefs } from '../../tier/remote/shown-snapshots.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
-import { type Answer, type AnyRoute, type HttpRooms, METHODS, reply, route } from '../route.ts'
+import { type Answer, type AnyRoute, type CatalogSource, type HttpRooms, reply, route } from '../route.ts'
 
 export const CATALOG_PATH = '/iceberg'
 const PREFIX = `${CATALOG_PATH}/v1`
@@ -22,6 +24,36 @@ const ENDPOINTS = [
   'GET /v1/{prefix}/namespaces/{namespace}/tables/{table}',
   'HEAD /v1/{prefix}/namespaces/{namespace}/tables/{table}',
 ]
+
+/** All other operations of the specification, by the names of its parameters in fastify's form. */
+const UNSUPPORTED = [
+  'POST /namespaces',
+  'DELETE /namespaces/:namespace',
+  'POST /namespaces/:namespace/properties',
+  'GET /namespaces/:namespace/functions',
+  'GET /namespaces/:namespace/functions/:function',
+  'POST /namespaces/:namespace/register',
+  'POST /namespaces/:namespace/register-view',
+  'POST /namespaces/:namespace/tables',
+  'POST /namespaces/:namespace/tables/:table',
+  'DELETE /namespaces/:namespace/tables/:table',
+  'GET /namespaces/:namespace/tables/:table/credentials',
+  'POST /namespaces/:namespace/tables/:table/metrics',
+  'POST /namespaces/:namespace/tables/:table/plan',
+  'GET /namespaces/:namespace/tables/:table/plan/:plan',
+  'DELETE /namespaces/:namespace/tables/:table/plan/:plan',
+  'POST /namespaces/:namespace/tables/:table/sign',
+  'POST /namespaces/:namespace/tables/:table/tasks',
+  'POST /namespaces/:namespace/tables/:table/unregister',
+  'POST /namespaces/:namespace/views',
+  'POST /namespaces/:namespace/views/:view',
+  'DELETE /namespaces/:namespace/views/:view',
+  'POST /tables/rename',
+  'POST /transactions/commit',
+  'POST /views/rename',
+] as const
+
+const READ_ONLY = 'The catalog only lists and loads tables: Ketch alone writes the tables of its topics.'
 
 const PAGE_SIZE = 1_000
 const LARGEST_PAGE = 10_000
@@ -54,18 +86,33 @@ function sourceWith(rooms: HttpRooms, namespace: string): CatalogSource | Proble
 const shown = (name: string) => JSON.stringify(name.replaceAll('\x1f', '.'))
 
 /** Resolves with the table of the topic, or with the problem. */
-async function find(source: CatalogSource, table: string): Promise<CatalogTable | Problem> {
-  const found = await source.table(table)
-  if (found === null) return problem('NO_SUCH_TABLE', `The topic ${shown(table)} has no table.`)
-  switch (found.kind) {
-    case 'table':
-      return found
-    case 'busy':
-      return problem('BUSY')
-    case 'away':
-      return problem('OBJECT_STORE_UNAVAILABLE', `The object store does not answer: ${found.why}.`)
-    case 'damaged':
-      return problem('TABLE_DAMAGED', `The table of ${shown(table)} cannot be read: ${found.why}.`)
+async function find(source: CatalogSource, name: string): Promise<CatalogMetadata | Problem> {
+  const missing = () => problem('NO_SUCH_TABLE', `The topic ${shown(name)} has no table.`)
+  const topic = source.tables().find(({ topicName }) => topicName === name)
+  if (topic === undefined) return missing()
+  try {
+    return (await source.metadata(topic.topicId)) ?? missing()
+  } catch (error) {
+    if (!(error instanceof TierAway)) throw error
+    return error.kind === 'away'
+      ? problem('OBJECT_STORE_UNAVAILABLE', `The object store does not answer: ${error.message}.`)
+      : problem('TABLE_DAMAGED', `The table of ${shown(name)} cannot be read: ${error.message}.`)
+  }
+}
+
+/**
+ * Returns properties that clients use if they have none of their own. A bucket that is not Amazon's is found by them;
+ * they contain no credentials.
+ */
+function defaultsOf(settings: Settings): Readonly<Record<string, string>> {
+  if (!settings.get('storage.remote.path')?.startsWith('s3://')) return {}
+  const endpoint = settings.get('storage.remote.s3.endpoint')
+  const region = settings.get('storage.remote.s3.region')
+  return {
+    ...(endpoint === null ? {} : { 's3.endpoint': new URL(endpoint).origin }),
+    ...(settings.get('storage.remote.s3.path-style-access') ? { 's3.path-style-access': 'true' } : {}),
+    // Java's clients know the first name, Python's the second.
+    ...(region === null ? {} : { 'client.region': region, 's3.region': region }),
   }
 }
 
@@ -91,7 +138,7 @@ function pageOf(
 }
 
 /** Metadata differs with the snapshots that it names. */
-function etagOf({ metadataLocation }: CatalogTable, snapshots: string): string {
+function etagOf({ metadataLocation }: CatalogMetadata, snapshots: string): string {
   return `W/"${createHash('sha256').update(`${snapshots} ${metadataLocation}`).digest('base64url').slice(0, 22)}"`
 }
 
@@ -113,7 +160,8 @@ export const catalogRoutes: readonly AnyRoute[] = [
     },
     answer(_request, rooms) {
       const source = sourceOf(rooms)
-      return isProblem(source) ? source : reply(200, { defaults: source.defaults, overrides: {}, endpoints: ENDPOINTS })
+      if (isProblem(source)) return source
+      return reply(200, { defaults: defaultsOf(rooms.settings), overrides: {}, endpoints: ENDPOINTS })
     },
   }),
   // listNamespaces
@@ -167,7 +215,10 @@ export const catalogRoutes: readonly AnyRoute[] = [
     answer({ params: { namespace }, query }, rooms) {
       const source = sourceWith(rooms, namespace)
       if (isProblem(source)) return source
-      const found = pageOf(source.names(), query)
+      const found = pageOf(
+        source.tables().map(({ topicName }) => topicName),
+        query,
+      )
       if (isProblem(found)) return found
       const identifiers = found.page.map(name => ({ namespace: [namespace], name }))
       return reply(200, { identifiers, 'next-page-token': found.next })
@@ -194,8 +245,9 @@ export const catalogRoutes: readonly AnyRoute[] = [
       if (isKnown(etag, headers['if-none-match'])) return reply(304, undefined, kept)
       // The text of the metadata is put in as it is: its integers have up to 63 bits.
       const location = JSON.stringify(found.metadataLocation)
-      const text = `{"metadata-location":${location},"metadata":${found.json(snapshots)},"config":{}}`
-      return reply(200, text, { ...kept, 'content-type': 'application/json' })
+      const metadata = snapshots === 'refs' ? snapshotsOfRefs(found.text) : found.text
+      const text = `{"metadata-location":${location},"metadata":${metadata},"config":{}}`
+      return reply(200, text, { ...kept, 'content-type': 'application/json; charset=utf-8' })
     },
   }),
   // getToken, which the specification advises against
@@ -213,19 +265,45 @@ export const catalogRoutes: readonly AnyRoute[] = [
         `The catalog issues no tokens: give the client ${fullKey('storage.remote.catalog.token')} as its token, or a username and a password for HTTP Basic.`,
       ),
   }),
-  // Every operation that writes, and every one that this catalog does not have
-  ...METHODS.map(method =>
-    route({
+  // listViews
+  route({
+    ...common,
+    method: 'GET',
+    path: `${PREFIX}/namespaces/:namespace/views`,
+    verb: 'list views',
+    doc: 'No view. Clients that ignore the list of operations ask for them.',
+    params: namespaceParams,
+    query: pageQuery,
+    answers: { 200: z.object({ identifiers: z.tuple([]), 'next-page-token': z.null() }) },
+    answer({ params: { namespace } }, rooms) {
+      const source = sourceWith(rooms, namespace)
+      return isProblem(source) ? source : reply(200, { identifiers: [], 'next-page-token': null })
+    },
+  }),
+  // loadView, viewExists
+  route({
+    ...common,
+    method: 'GET',
+    path: `${PREFIX}/namespaces/:namespace/views/:view`,
+    verb: 'load view',
+    doc: 'Refused: there are no views. Old clients look for a view of every name before they load the table.',
+    params: z.object({ namespace: z.string(), view: z.string() }),
+    answers: {},
+    answer({ params: { namespace, view } }, rooms) {
+      const source = sourceWith(rooms, namespace)
+      return isProblem(source) ? source : problem('NO_SUCH_VIEW', `There is no view ${shown(view)}.`)
+    },
+  }),
+  ...UNSUPPORTED.map(operation => {
+    const [method, path] = operation.split(' ') as [AnyRoute['method'], string]
+    return route({
       ...common,
       method,
-      path: `${PREFIX}/*`,
-      verb: method === 'GET' ? 'read from catalog' : `change catalog (${method})`,
+      path: `${PREFIX}${path}`,
+      verb: `refused by the catalog: ${operation}`,
       doc: 'Refused: the catalog does not have the operation.',
       answers: {},
-      answer: () =>
-        method === 'GET'
-          ? problem('NOT_FOUND', 'The catalog does not have this path.')
-          : problem('UNSUPPORTED_OPERATION', 'The catalog is read-only: Ketch alone writes the tables of its topics.'),
-    }),
-  ),
+      answer: () => problem('UNSUPPORTED_OPERATION', READ_ONLY),
+    })
+  }),
 ]

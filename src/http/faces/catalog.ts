@@ -68,6 +68,7 @@ function byTokenOrBasic(token: string | null) {
 const TYPES: Readonly<Record<string, string>> = {
   NO_SUCH_NAMESPACE: 'NoSuchNamespaceException',
   NO_SUCH_TABLE: 'NoSuchTableException',
+  NO_SUCH_VIEW: 'NoSuchViewException',
 }
 
 /** Iceberg's names of errors, which clients map to exceptions of their own. */
