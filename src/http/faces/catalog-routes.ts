@@ -1,6 +1,6 @@
-// The routes of Iceberg's REST catalog that read, and the refusal of all others that its specification has. The answers are those of its OpenAPI
-// document; the names of the operations there stand beside the routes. Queries may have members that are not named
-// here, because clients of later versions send more.
+// The routes of Iceberg's REST catalog that read, and the refusal of all others that its specification has. The answers
+// are those of its OpenAPI document; the names of the operations there stand beside the routes. Queries may have
+// members that are not named here, because clients of later versions send more.
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import { integer } from '../../api/query.ts'
 import { TierAway } from '../../log/archive.ts'
 import { fullKey, type Settings } from '../../settings/settings.ts'
 import type { CatalogMetadata } from '../../tier/remote/remote-tier.ts'
-import { snapshotsOfRefs } from '../../tier/remote/shown-snapshots.ts'
+import { shownMetadata } from '../../tier/remote/shown-metadata.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
 import { type Answer, type AnyRoute, type CatalogSource, type HttpRooms, reply, route } from '../route.ts'
 
@@ -69,7 +69,7 @@ const pageQuery = z.looseObject({
   pageSize: integer(1).default(PAGE_SIZE),
 })
 
-/** Returns the source, or why there is none. */
+/** Returns the source, or why the broker has no source. */
 function sourceOf({ catalogSource }: HttpRooms): CatalogSource | Problem {
   const key = fullKey('storage.remote.path')
   return catalogSource ?? problem('NOT_FOUND', `There is no catalog, because ${key} is not set on this broker.`)
@@ -245,7 +245,7 @@ export const catalogRoutes: readonly AnyRoute[] = [
       if (isKnown(etag, headers['if-none-match'])) return reply(304, undefined, kept)
       // The text of the metadata is put in as it is: its integers have up to 63 bits.
       const location = JSON.stringify(found.metadataLocation)
-      const metadata = snapshots === 'refs' ? snapshotsOfRefs(found.text) : found.text
+      const metadata = shownMetadata(found.text, snapshots)
       const text = `{"metadata-location":${location},"metadata":${metadata},"config":{}}`
       return reply(200, text, { ...kept, 'content-type': 'application/json; charset=utf-8' })
     },
