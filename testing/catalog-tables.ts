@@ -63,7 +63,10 @@ export async function catalogTables(cleanUp: CleanUp, clock = new PromptClock(SE
       },
     },
     async open(topicName) {
-      const topicId = Buffer.alloc(16, topics.length + 1).toString('base64url')
+      // The first one has the location that testing/iceberg-table.ts knows.
+      const id = Buffer.alloc(16)
+      id[15] = topics.length + 1
+      const topicId = id.toString('base64url')
       const holder = await newHolder({ objects, store, encoders, clock, topic: { topicId, topicName } })
       topics.push({ topicId, topicName })
       locations.set(topicId, holder.table.location)
