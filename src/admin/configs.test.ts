@@ -30,7 +30,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
     features: [],
     expiryMs: 1_000,
   }
-  const cluster = { brokers: () => [self] }
+  const cluster = { brokers: () => [self], others: () => [] }
   const rooms = { catalogue: world.catalogue, settings: world.settings, logger, nodeId: NODE, cluster }
   const describe = (type: ConfigResourceType, name: string) => describeConfigs(rooms, { type, name })
   const entry = (type: ConfigResourceType, name: string, config: string): ConfigEntry => {
@@ -126,18 +126,12 @@ test('each config of a topic names the line of the settings that gives it, its u
   const choices = (config: string) => logs.get(config)!.choices
   assert.deepEqual(choices('message.timestamp.type'), ['CreateTime', 'LogAppendTime'])
   // The words that this version refuses are no choices.
-  assert.deepEqual([choices('cleanup.policy'), choices('remote.storage.enable')], [['delete', 'compact'], ['false']])
+  assert.deepEqual([choices('cleanup.policy'), choices('compression.type')], [['delete', 'compact'], ['producer']])
   assert.deepEqual([choices('retention.ms'), choices('preallocate')], [null, ['false']])
   const idle = [...logs.values()].filter(({ because }) => because !== null).map(entry => entry.name)
   assert.deepEqual(
     idle.filter(config => topicConfigs.some(({ name }) => name === config)),
-    [
-      'file.delete.delay.ms',
-      'local.retention.bytes',
-      'local.retention.ms',
-      'min.insync.replicas',
-      'remote.storage.enable',
-    ],
+    ['file.delete.delay.ms', 'min.insync.replicas'],
   )
   for (const { name } of inertTopicConfigs) assert.match(logs.get(name)!.because!, /takes only Kafka's default/)
 })
@@ -195,7 +189,7 @@ test('an invalid change is refused with a message that names the mistake, and ch
     [[good, ['set', 'retention.ms', '-2']], /^INVALID_CONFIG: retention.ms: got "-2"/],
     [[good, ['set', 'cleanup.policy', 'foo']], /^INVALID_CONFIG: cleanup.policy: got "foo"/],
     [[good, ['set', 'flush.ms', '1']], /^INVALID_CONFIG: flush.ms: .* no effect here/],
-    [[good, ['set', 'local.retention.ms', '1001']], /^INVALID_CONFIG: local.retention.ms: got 1001/],
+    [[good, ['set', 'remote.storage.enable', 'true']], /^INVALID_CONFIG: Tiered Storage functionality is disabled/],
     [[good, ['set', 'storage.compression.type', 'lz4']], /^INVALID_CONFIG: storage.compression.type/],
     [[good, ['set', 'retention.ms', null]], /^INVALID_REQUEST: Null value not supported for : retention.ms$/],
     [[good, ['append', 'cleanup.policy', null]], /^INVALID_REQUEST: Null value/],

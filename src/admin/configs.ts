@@ -22,6 +22,7 @@ import { fullKey, type Key, keys, type Setting, type Settings, settingsTable } f
 import {
   checkTopicConfigs,
   fallbackOf,
+  givenByPattern,
   inertTopicConfigs,
   topicConfigs,
   typeOfTopicConfig,
@@ -40,9 +41,11 @@ import type {
 } from './contract.ts'
 import { describeKafkaConfigs, type KafkaConfigRooms, settingBehind } from './kafka-configs.ts'
 import { levelObjection, listLoggers, setLevels } from './loggers.ts'
+import { checkTierBrokers, type RemoteTopicRooms } from './remote-topics.ts'
 
 export interface ConfigRooms extends KafkaConfigRooms {
   readonly catalogue: CatalogueKeeper
+  readonly cluster: KafkaConfigRooms['cluster'] & RemoteTopicRooms['cluster']
   readonly logger: Logger
 }
 
@@ -110,7 +113,7 @@ export async function alterConfigs(
         : checkEdits(change.edits)
     if (outcome === null && type === 'topic') {
       const topic = findTopic(rooms, name)
-      const edited = isRefusal(topic) ? topic : editTopic(topic, change, rooms.settings)
+      const edited = isRefusal(topic) ? topic : editTopic(rooms, topic, change)
       if (isRefusal(edited)) outcome = edited
       else wanted.set((topic as Topic).id, { at, change })
     } else if (outcome === null) outcome = alterOther(rooms, change, validateOnly)
@@ -118,7 +121,7 @@ export async function alterConfigs(
   }
   if (wanted.size > 0) {
     const decide = (topic: Topic) => {
-      const configs = editTopic(topic, wanted.get(topic.id)!.change, rooms.settings)
+      const configs = editTopic(rooms, topic, wanted.get(topic.id)!.change)
       return isRefusal(configs) ? configs : { configs }
     }
     const answers = await rooms.catalogue.change([...wanted.keys()], decide, { validateOnly })
@@ -187,7 +190,8 @@ function unknownTopic(name: string): Refusal {
 }
 
 /** Returns the overrides that the topic has after the change, or a refusal. */
-function editTopic(topic: Topic, { edits, isWhole }: ConfigChange, settings: Settings): Topic['configs'] | Refusal {
+function editTopic(rooms: ConfigRooms, topic: Topic, { edits, isWhole }: ConfigChange): Topic['configs'] | Refusal {
+  const { settings } = rooms
   const pattern = matchPattern(settings, topic.name)
   const configs: Record<string, string> = isWhole ? {} : { ...topic.configs }
   for (const { name, operation, value } of edits) {
@@ -200,8 +204,10 @@ function editTopic(topic: Topic, { edits, isWhole }: ConfigChange, settings: Set
       return because(INVALID_CONFIG, `Can't ${what} to key ${name} because its type is not LIST.`)
     } else configs[name] = editList(configs[name] ?? pattern.configs[name] ?? fallbackOf(name), operation, value!)
   }
-  const wrong = checkTopicConfigs(configs, pattern, settings)
+  const wrong = checkTopicConfigs(configs, pattern, settings, topic.resolved)
   if (wrong !== null) return because(INVALID_CONFIG, wrong)
+  const old = checkTierBrokers(rooms, topic.name, configs, topic)
+  if (old !== null) return old
   const pinned = topic.pinned[PINNED]!
   const isDeleted = edits.some(({ name, operation }) => name === PINNED && operation === 'delete')
   if ((isDeleted && PINNED in topic.configs) || (configs[PINNED] ?? pinned) !== pinned) {
@@ -224,7 +230,8 @@ export function describeTopicConfigs(
   topic: NewTopic & { readonly pinned?: Topic['pinned'] },
   settings: Settings,
 ): readonly TopicConfigEntry[] {
-  const merged = matchPattern(settings, topic.name)
+  const pattern = matchPattern(settings, topic.name)
+  const merged = { ...pattern, configs: givenByPattern(pattern, topic.configs) }
   const entries = topicConfigs.map(({ name, type, unit, choices, idle: because, fallback, doc, broker }) => {
     const synonyms: ConfigSynonym[] = []
     const own = topic.configs[name]

@@ -41,13 +41,14 @@ import type {
   TopicOutcome,
   TopicReference,
 } from './contract.ts'
+import { checkTierBrokers } from './remote-topics.ts'
 import { checkReplicas, checkSize, factorOf, placeByFactor, withAssigned } from './replicas.ts'
 
 export interface TopicRooms {
   readonly catalogue: CatalogueKeeper
   readonly settings: Settings
   readonly clock: Clock
-  readonly cluster: Pick<Cluster, 'brokers' | 'leaderOf' | 'orderOf'>
+  readonly cluster: Pick<Cluster, 'brokers' | 'leaderOf' | 'orderOf' | 'others'>
 }
 
 export interface CreateOptions {
@@ -233,6 +234,8 @@ function checkNewTopic(
   const configs = Object.fromEntries(request.configs.map(config => [config.name, config.value as string]))
   const wrong = checkTopicConfigs(configs, pattern, rooms.settings)
   if (wrong !== null) return because(INVALID_CONFIG, wrong)
+  const old = checkTierBrokers(rooms, name, configs, null)
+  if (old !== null) return old
 
   const placed =
     request.assignments.length > 0 ? assigned(rooms, request) : counted(rooms, request, pattern.partitions ?? 1)

@@ -11,9 +11,10 @@ const FIELD = 'broker'
 
 /**
  * The abilities of this version that brokers need of each other before they use them. `rewrite`: it reads a log of
- * which the cleaner has rewritten a part. A version without it would serve cleaned ranges as gaps.
+ * which the cleaner has rewritten a part. A version without it would serve cleaned ranges as gaps. `remote-tier`: it
+ * reads documents of segments that name archived ranges, and never uses an archived offset again.
  */
-export const FEATURES: readonly string[] = Object.freeze(['rewrite'])
+export const FEATURES: readonly string[] = Object.freeze(['rewrite', 'remote-tier'])
 
 /** The advertised address of a listener. */
 export interface Endpoint {

@@ -1,8 +1,9 @@
-// The shape of the archive that a log reads from when local segments are gone. log/ declares it; tier/archive/
-// implements it.
+// The shapes of the remote tier as a log uses it: the archive from which it reads when local segments are gone, and what
+// the tables say. log/ declares them; tier/archive/ and tier/remote/ implement them.
 
 import type { Patience } from '../base/patience.ts'
 import type { EpochStart } from '../store/store.ts'
+import type { Span } from './remote-log.ts'
 import type { FoundOffset } from './time-search.ts'
 
 /** A partition, with the names by which its table is found. */
@@ -69,47 +70,50 @@ export interface Archive {
   ): Promise<FoundOffset | null | ArchiveTrouble>
 }
 
-/** A table as the log uses it. */
+/** A topic's table at one version, as far as logs need it. */
 export interface TableFacts {
-  /** 0: the topic has no table. */
+  /** 0: there is no table. */
   readonly version: number
-  /** The archived ranges [base, next), ascending and disjoint, and what retention has passed. */
-  partition(index: number): { readonly ranges: readonly (readonly [number, number])[]; readonly logStart: number }
+  /** `ranges` are sorted, disjoint, with neighbours joined. What is below `logStart` was archived, or will never be. */
+  partition(index: number): { readonly ranges: readonly Span[]; readonly logStart: number }
 }
 
-/** A file of the archive: the offsets [base, next) of a partition. */
+/** A data file of a partition. */
 export interface ArchivedPiece {
+  /** The offsets [base, next) that it covers. */
   readonly base: number
   readonly next: number
   /** Bytes of its batches, as clients see them. */
   readonly bytes: number
-  /** The time by which it ages, in ms: its largest record timestamp, but not later than the day of its offload. */
-  readonly maxTimestamp: number
-  /** The leader epochs of its offsets; null if only the file itself knows them. */
+  /** The largest record timestamp; -1 if no record has one. Null: unknown, so its records have no known age. */
+  readonly maxTimestamp: number | null
+  /** No record of it was appended later than this (ms). Null or absent: unknown. */
+  readonly appendedByMs?: number | null
+  /** The leader epochs that own its offsets; null if only the file itself says where they begin. */
   readonly epochs: readonly EpochStart[] | null
 }
 
-/** The remote tier as the log uses it; null on a broker without storage.remote.path. */
+/** The remote tier as the log uses it; there is none on a broker without storage.remote.path. */
 export interface ColdTier {
   readonly archive: Archive
-  /** Returns the version of the newest table that the holder of the lease has named in its notices; 0: none. */
+  /** Returns the version of the newest table that the holder has named in its notices; 0 if it has named none. */
   noticed(topicId: string): number
   /**
-   * Resolves with the table as it is at the call or later, and makes the archive use that version. Rejects with
+   * Reads the table of a topic, at least as new as the call, and makes the archive use that version. Rejects with
    * TierAway.
    */
   table(topic: { readonly id: string; readonly name: string }): Promise<TableFacts>
-  /** Resolves with the archived files of a partition, ascending, from the loaded index (loads it if needed). */
+  /** Resolves with the files of a partition in the order of their offsets. Loads the index if it is not loaded yet. */
   pieces(place: ArchivePlace): Promise<readonly ArchivedPiece[] | ArchiveTrouble>
 }
 
-/** The remote tier cannot tell what a table has. */
+/** The table of a topic cannot be read. `away`: a later call may succeed. `damaged`: it does not mend itself. */
 export class TierAway extends Error {
   override readonly name = 'TierAway'
   readonly kind: 'away' | 'damaged'
 
-  constructor(kind: 'away' | 'damaged', message: string, options?: ErrorOptions) {
-    super(message, options)
+  constructor(kind: 'away' | 'damaged', why: string, options?: ErrorOptions) {
+    super(why, options)
     this.kind = kind
   }
 }

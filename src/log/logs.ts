@@ -13,6 +13,7 @@ import { isStoreFailure, type Space, type Store, streamId } from '../store/store
 import { type NameUnreadable, UNNAMED } from '../store/unreadable.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { ColdTier } from './archive.ts'
 import type { CatalogueKeeper, Topic } from './catalogue.ts'
 import { Cleaner } from './cleaner/cleaner.ts'
 import { CleanerThread } from './cleaner/cleaner-thread.ts'
@@ -26,7 +27,9 @@ import { startOffsetGauges } from './offset-gauges.ts'
 import { Partition, type PartitionRooms, type ReadResult } from './partition.ts'
 import { type PartitionState, ProducerCount } from './partition-state.ts'
 import { ReadAhead } from './read-ahead.ts'
+import { readRange } from './read-range.ts'
 import { partitionName, RefusedBatches } from './refused-batches.ts'
+import { type RemoteNews, RemoteNewsOf } from './remote-news.ts'
 import {
   type Cleaned,
   type CleaningShare,
@@ -59,6 +62,8 @@ export interface LogsRooms {
    * reads); 0 if there are no commits.
    */
   committedUpTo?(topicId: string, index: number): Promise<number>
+  /** The remote tier; null or absent without storage.remote.path. */
+  readonly coldTier?: ColdTier | null
   /** Does the cleaner's work on the event loop, for runs on a simulated clock. By default a thread does it. */
   readonly cleanerWork?: Work
 }
@@ -98,6 +103,16 @@ export interface Logs {
    * what the store throws, or UnreadableDocument.
    */
   sealedSegments(topicId: string, index: number): Promise<SealedSegments>
+  /**
+   * Yields the batches of the offsets [base, next) of any partition: whole, in order, as clients see them, with their
+   * checksums verified. The caller needs no lead. Throws UnreadableBatch, and what the store throws.
+   */
+  readRange(topicId: string, index: number, base: number, next: number): AsyncIterable<readonly Uint8Array[]>
+  /**
+   * Returns the partitions that this broker leads, of topics that use the remote tier or have used it, whose documents
+   * of segments it has loaded or changed after `since` (`to` of an earlier answer of this process; 0: all of them).
+   */
+  remoteNews(since: number): RemoteNews
   /** Returns a list with which a reader waits for news of many partitions. */
   watchlist<W extends Watch>(): Watchlist<W>
   /** Opens batches for callers that need single records. */
@@ -156,7 +171,9 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const dictionaries = new Dictionaries({ store, settings, clock, logger, unreadable })
   void dictionaries.sweep()
   const compression = new Compression({ logger, metrics, dictionaries })
-  const documents = new SegmentDocuments({ store, clock, random, leadership, logger, unreadable })
+  const news = new RemoteNewsOf(() => topics)
+  const changed = (state: PartitionState) => news.note(state)
+  const documents = new SegmentDocuments({ store, clock, random, leadership, logger, unreadable, changed })
   const lookForJumps = watchClockJumps(clock, jumpMs => {
     logger.warn(
       'the system clock has jumped forward; until tomorrow the broker drops no data that is too old only because of the jump',
@@ -521,6 +538,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       return lastReassignment
     },
     sealedSegments: (topicId, index) => documents.read(streamId(topicId, index)),
+    readRange: (topicId, index, base, next) => readRange({ store, compression }, topicId, index, base, next),
+    remoteNews: since => news.since(since),
     watchlist: () => waiters.watchlist(),
     unpacking,
     cleaner,

@@ -8,6 +8,7 @@ import type { Topic } from './catalogue.ts'
 import { NOT_CLEANED, type Place, placeOf } from './cleaner/place.ts'
 import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
 import { partitionName } from './refused-batches.ts'
+import { archivedEndOf, joinedEpochs, type RemoteLog, type Span, spanWith } from './remote-log.ts'
 import { NO_SEGMENTS, type SealedSegments } from './segments.ts'
 import type { Tail } from './tail-cache.ts'
 import { type Remains, TimeIndex } from './time-index.ts'
@@ -38,6 +39,8 @@ export class ProducerCount {
   }
 }
 
+const NO_SPANS: readonly Span[] = Object.freeze([])
+
 export class PartitionState {
   /** The topic in its current form in the catalogue. */
   topic: Topic
@@ -60,8 +63,24 @@ export class PartitionState {
   emptyFrom = 0
   /** Live bytes of batches. */
   bytes = 0
-  /** The sealed segments. They are loaded before the stream is opened. */
-  sealed: SealedSegments = NO_SEGMENTS
+  #sealed: SealedSegments = NO_SEGMENTS
+  /** The part of the log that the remote tier has; null if the topic does not use it, or its table was never read. */
+  remote: RemoteLog | null = null
+  /** The spans above the local start that the archive has and the stream has not; mostly empty. */
+  lost: readonly Span[] = NO_SPANS
+  /**
+   * The refusal of appends to a topic of the remote tier while its table has to be read, else null. Until then it is
+   * not known which offsets are in use.
+   */
+  hold: Refusal | null = null
+  /** Why the table could not be read at the last attempt; null if there was none. */
+  whyUnread: string | null = null
+  /** The newest version of the table that the leader has seen. It may have changed nothing in this partition. */
+  seenVersion = 0
+  /** When its document last changed, by the count of remote-news.ts; 0 for a topic that has never been remote. */
+  newsAt = 0
+  /** The incarnation of the store under which the stream was opened (Opened). */
+  incarnation = ''
   /** How far the log is cleaned. */
   cleaned: Place = NOT_CLEANED
   /** How far the last pass of rewrites has come. */
@@ -84,9 +103,81 @@ export class PartitionState {
     this.tail = tail
   }
 
-  /** The beginning of the active segment: the end of the last sealed one, or the log start if that is higher. */
+  /** The sealed segments. They are loaded before the stream is opened. */
+  get sealed(): SealedSegments {
+    return this.#sealed
+  }
+
+  set sealed(sealed: SealedSegments) {
+    this.#sealed = sealed
+    this.#lookAtRemote()
+  }
+
+  /** Applies a change of the topic. */
+  reconfigure(topic: Topic): void {
+    this.topic = topic
+    this.#lookAtRemote()
+  }
+
+  /** True if the topic uses the remote tier. */
+  get isRemote(): boolean {
+    return this.topic.resolved.remoteStorageEnable
+  }
+
+  /** The lowest offset that clients may read. `start` is the local start; cold offsets lie between them. */
+  get logStart(): number {
+    return this.remote === null ? this.start : this.remote.logStart
+  }
+
+  /** The lowest offset that may be read here; the log start may have passed the local start. */
+  get readableFrom(): number {
+    return this.remote === null ? this.start : Math.max(this.start, this.remote.logStart)
+  }
+
+  /** The end of the offsets that were ever archived; 0 if none were. */
+  get archivedEnd(): number {
+    return this.remote === null ? 0 : archivedEndOf(this.remote)
+  }
+
+  /** The epochs that own offsets at or above the log start, ascending. */
+  get allEpochs(): readonly EpochStart[] {
+    return this.remote === null ? this.epochs : joinedEpochs(this.remote.epochs, this.epochs)
+  }
+
+  /** Returns the span of offsets around this one that only the archive has; null if the stream has the offset. */
+  coldSpan(offset: number): Span | null {
+    const { remote, start, lost } = this
+    if (remote === null || !(offset >= remote.logStart)) return null
+    return offset < start ? [remote.logStart, start] : spanWith(lost, offset)
+  }
+
+  /** Notes why the table could not be read. */
+  failedToRead(why: string): void {
+    this.whyUnread = why
+    this.#lookAtRemote()
+  }
+
+  #lookAtRemote(): void {
+    const remote = this.isRemote ? this.#sealed.remote : null
+    this.remote = remote
+    this.lost = remote === null ? NO_SPANS : remote.lost
+    this.hold = this.isRemote && this.epoch > 0 ? this.#holdOf(remote) : null
+    if (this.hold === null) this.whyUnread = null
+  }
+
+  #holdOf(remote: RemoteLog | null): Refusal | null {
+    const isRead = remote !== null && remote.readUnder === this.incarnation && archivedEndOf(remote) <= this.end
+    if (isRead) return null
+    const why = this.whyUnread === null ? 'it is being read' : this.whyUnread
+    return because(
+      KAFKA_STORAGE_ERROR,
+      `${this.name} takes no records until the table of its topic in the remote tier was read: ${why}.`,
+    )
+  }
+
+  /** The beginning of the active segment: the end of the last sealed one, or the local start if that is higher. */
   get activeFrom(): number {
-    return Math.max(this.sealed.end, this.start)
+    return Math.max(this.#sealed.end, this.start)
   }
 
   /** The name of the partition, for messages. */
@@ -127,6 +218,8 @@ export class PartitionState {
     const { activeFrom } = this
     this.pendingRows.push(...this.timeIndex.adopt(rows, { start, end, bytes, activeFrom }, nowMs))
     this.damage = opened.damage === null ? null : damaged(this, opened.damage.message)
+    this.incarnation = opened.incarnation
+    this.#lookAtRemote()
     return why
   }
 
@@ -198,7 +291,7 @@ export class PartitionState {
     this.tail.dropBelow(pass.to)
   }
 
-  /** Moves the log start up. From now on no offset below it is answered. */
+  /** Moves the local start up. From now on the stream answers no offset below it. */
   raiseStart(start: number): void {
     if (start <= this.start) return
     this.start = start

@@ -159,8 +159,29 @@ export class Partition {
     return this.#state.epoch
   }
 
+  /** The lowest offset that clients may read, in either tier. */
   get logStartOffset(): number {
-    return this.#state.start
+    return this.#state.logStart
+  }
+
+  /** The lowest offset that the store has; above the log start if the batches below it are in the archive only. */
+  get localStartOffset(): number {
+    return this.#state.readableFrom
+  }
+
+  /** True if the topic uses the remote tier. */
+  get isRemote(): boolean {
+    return this.#state.isRemote
+  }
+
+  /** The highest offset that is archived; -1 if none is. */
+  get highestArchived(): number {
+    return (this.#state.remote?.ranges.at(-1)?.[1] ?? 0) - 1
+  }
+
+  /** Returns true if only the archive has the offset, so that a read of it may have to wait for the object store. */
+  isCold(offset: number): boolean {
+    return this.#state.coldSpan(offset) !== null
   }
 
   get highWatermark(): number {
@@ -207,7 +228,7 @@ export class Partition {
   /** Applies a change of the topic. Its new configs hold for every later request. */
   reconfigure(topic: Topic): void {
     this.uncleanable = null
-    this.#state.topic = topic
+    this.#state.reconfigure(topic)
   }
 
   /** Takes the lead of the stream. Until then every request is refused. */
@@ -406,7 +427,12 @@ export class Partition {
     return { epoch: own?.epoch ?? epoch, endOffset: Math.max(next.startOffset, start) }
   }
 
-  /** The sealed segments, oldest first, without those that the log has dropped. */
+  /** Returns the leader epoch that owns an offset of the log; -1 if it is not known. */
+  epochAt(offset: number): number {
+    return this.#state.allEpochs.findLast(({ startOffset }) => startOffset <= offset)?.epoch ?? -1
+  }
+
+  /** The sealed segments, oldest first, without those that the store has dropped. */
   get segments(): readonly Segment[] {
     const { sealed, start } = this.#state
     return sealed.segments.filter(({ next }) => next > start)

@@ -225,7 +225,7 @@ async function roll(documents: SegmentDocuments, partition: Partition, nowMs: nu
       segments.push(segmentOf(log, base, next, nowMs))
       base = next
     }
-    return { segments, end: rolled > 0 ? base : sealed.end, epoch: state.epoch, isReadable: true }
+    return { ...sealed, segments, end: rolled > 0 ? base : sealed.end, epoch: state.epoch }
   })
   // Another leader has sealed more than this log has: its tail was lost. Opened again, it ends above those offsets.
   if (state.sealed.end > state.end) partition.reopen()

@@ -8,6 +8,8 @@
 //
 //   document segments, <stream>   the field `sealed`: JSON of { format, epoch, end }
 //                                 a field for each segment, named by its base: JSON of the other members of Segment
+//                                 the field `remote`, if the topic uses the remote tier: JSON of RemoteLog
+//                                 (remote-log.ts); `null` if it has stopped to use it
 //
 // A document that cannot be read is left as it is, and its partition goes on without segments.
 
@@ -20,6 +22,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { type CatalogueKeeper, mayExist, streamsOf, type Topic } from './catalogue.ts'
 import type { Leadership } from './leadership.ts'
 import type { PartitionState } from './partition-state.ts'
+import type { RemoteLog } from './remote-log.ts'
 import { NO_SEGMENTS, type SealedSegments, type Segment } from './segments.ts'
 
 const UNREADABLE: SealedSegments = Object.freeze({ ...NO_SEGMENTS, isReadable: false })
@@ -28,10 +31,13 @@ export interface SegmentDocumentRooms extends DocumentRooms {
   readonly leadership: Leadership
   readonly logger: Logger
   readonly unreadable?: NameUnreadable | undefined
+  /** Called when this broker has loaded or changed the document of a partition that it leads. */
+  changed?(state: PartitionState): void
 }
 
 const KIND: DocumentKind = 'segments'
 const HEAD = 'sealed'
+const REMOTE = 'remote'
 const FORMAT = 1
 
 /** The most documents that are asked for at one time. */
@@ -59,6 +65,7 @@ export class SegmentDocuments {
   async load(state: PartitionState): Promise<void> {
     try {
       state.sealed = await this.read(state.stream)
+      this.#rooms.changed?.(state)
     } catch (error) {
       this.#goOnWithout(state, error)
     }
@@ -73,6 +80,7 @@ export class SegmentDocuments {
   async change(state: PartitionState, decide: (sealed: SealedSegments) => SealedSegments | null): Promise<boolean> {
     const { epoch, stream, topic, index } = state
     const { store, leadership } = this.#rooms
+    let isWritten = false
     try {
       const place = { kind: KIND, name: stream, what: `the document of the segments of ${state.name}` }
       const sealed = await changeDocument<SealedSegments | null>(this.#rooms, place, async now => {
@@ -82,8 +90,10 @@ export class SegmentDocuments {
         if (state.epoch !== epoch || state.refusal !== null) return { answer: null }
         state.sealed = stored
         const next = decide(stored)
+        isWritten = false
         if (next === null) return { answer: stored }
         const written = { ...next, epoch: Math.max(stored.epoch, epoch) }
+        isWritten = true
         return { answer: written, write: { changes: rowsOf(stored, written) } }
       })
       if (sealed === null) {
@@ -92,6 +102,7 @@ export class SegmentDocuments {
       }
       if (state.epoch !== epoch) return false
       state.sealed = sealed
+      if (isWritten) this.#rooms.changed?.(state)
       return true
     } catch (error) {
       this.#goOnWithout(state, error)
@@ -162,6 +173,9 @@ function rowsOf(stored: SealedSegments, next: SealedSegments): Row[] {
   const { epoch, end } = next
   const rows: Row[] = [{ key: HEAD, value: Buffer.from(JSON.stringify({ format: FORMAT, epoch, end })) }]
   for (const base of before.keys()) if (!after.has(base)) rows.push({ key: String(base), value: null })
+  if (next.remote !== stored.remote || next.hasLeftRemote !== stored.hasLeftRemote) {
+    rows.push({ key: REMOTE, value: Buffer.from(JSON.stringify(next.remote)) })
+  }
   for (const segment of next.segments) {
     if (before.get(segment.base) === segment) continue
     const { base, ...members } = segment
@@ -183,7 +197,7 @@ function decode(stream: StreamId, document: Document | null): SealedSegments {
 /** Throws an Error that says what is wrong if the fields do not have the form that `rowsOf` writes. */
 function decodeFields(fields: ReadonlyMap<string, Uint8Array>): SealedSegments {
   const segments: Segment[] = []
-  for (const [key, value] of fields) if (key !== HEAD) segments.push(decodeSegment(key, value))
+  for (const [key, value] of fields) if (key !== HEAD && key !== REMOTE) segments.push(decodeSegment(key, value))
   segments.sort((one, other) => one.base - other.base)
   const { format, epoch, end } = jsonOf(fields.get(HEAD)) as { format: unknown; epoch: number; end: number }
   if (format !== FORMAT) throw new Error(`its format is ${format}, and this version reads ${FORMAT}`)
@@ -192,7 +206,38 @@ function decodeFields(fields: ReadonlyMap<string, Uint8Array>): SealedSegments {
     const due = segments[i + 1]?.base ?? end
     if (base >= next || next !== due) throw new Error(`its segment at ${base} ends at ${next} and not at ${due}`)
   }
-  return { segments, end, epoch, isReadable: true }
+  const remote = decodeRemote(fields.get(REMOTE))
+  return { segments, end, epoch, isReadable: true, remote, hasLeftRemote: remote === null && fields.has(REMOTE) }
+}
+
+function decodeRemote(value: Uint8Array | undefined): RemoteLog | null {
+  if (value === undefined) return null
+  const found = JSON.parse(Buffer.from(value).toString()) as RemoteLog | null
+  if (found === null) return null
+  const { logStart, ranges, lost, epochs, version, readUnder } = found
+  const isKnown =
+    isOffset(logStart) &&
+    isOffset(version) &&
+    (readUnder === null || typeof readUnder === 'string') &&
+    Array.isArray(epochs) &&
+    epochs.every(isEpochStart) &&
+    areSpans(ranges) &&
+    areSpans(lost)
+  if (!isKnown) throw new Error(`its field ${JSON.stringify(REMOTE)} does not describe the part in the remote tier`)
+  return { logStart, ranges, lost, epochs, version, readUnder }
+}
+
+/** Spans are ascending and disjoint, and none is empty. */
+function areSpans(value: unknown): boolean {
+  if (!Array.isArray(value)) return false
+  let end = -1
+  return value.every((span: unknown) => {
+    if (!Array.isArray(span) || span.length !== 2 || !span.every(isOffset)) return false
+    const [base, next] = span as [number, number]
+    const isNext = base >= end && next > base
+    end = next
+    return isNext
+  })
 }
 
 function decodeSegment(key: string, value: Uint8Array): Segment {

@@ -13,6 +13,7 @@
 import { firstIndex } from '../base/bisect.ts'
 import type { TopicConfigs } from '../settings/topic-configs.ts'
 import type { EpochStart } from '../store/store.ts'
+import type { RemoteLog } from './remote-log.ts'
 import { type Chunk, type Counts, earlierOf } from './time-index.ts'
 
 /** A sealed part [base, next) of a log. Its numbers are those at the time of sealing. Null: unknown. */
@@ -44,6 +45,10 @@ export interface SealedSegments {
   readonly epoch: number
   /** False if the document cannot be read. Then there are no segments, and none is sealed. */
   readonly isReadable: boolean
+  /** The part of the log that the remote tier has. Null: the topic does not use it, or its table was never read. */
+  readonly remote: RemoteLog | null
+  /** True if the topic has stopped to use the remote tier: what a table still has is no part of the log any more. */
+  readonly hasLeftRemote: boolean
 }
 
 export const NO_SEGMENTS: SealedSegments = Object.freeze({
@@ -51,6 +56,8 @@ export const NO_SEGMENTS: SealedSegments = Object.freeze({
   end: 0,
   epoch: 0,
   isReadable: true,
+  remote: null,
+  hasLeftRemote: false,
 })
 
 /** The log of a partition as its leader knows it. */

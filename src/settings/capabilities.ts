@@ -26,7 +26,7 @@ export const capabilities = Object.freeze({
     key: 'schema-registry.enabled',
     ...absent,
   },
-  'remote-tier': { label: 'Remote tier', name: 'the remote tier', key: 'storage.remote.path', ...absent },
+  'remote-tier': { label: 'Remote tier', name: 'the remote tier', key: 'storage.remote.path', ...here },
   compaction: { label: 'Compaction', name: 'compaction', key: null, ...here },
   mcp: { label: 'MCP endpoint', name: 'the MCP endpoint', key: 'mcp.enabled', ...absent },
 } as const satisfies Readonly<Record<string, Capability>>)

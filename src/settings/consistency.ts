@@ -14,6 +14,7 @@ import {
 import { showDuration, showSize } from './grammar.ts'
 import { issuerObjection, providerUriObjection, redirectUriObjection } from './provider-uri.ts'
 import { redisTargets, uriObjection } from './redis-target.ts'
+import { readPlace } from './remote-place.ts'
 import type { Key, Settings, Values } from './settings.ts'
 import { fullKey } from './settings.ts'
 
@@ -261,6 +262,35 @@ function checkPatternRetention(settings: Settings): string | null {
   return null
 }
 
+/** A pattern cannot send segments to a remote tier that the broker does not have. */
+function checkPatternTier(settings: Settings): string | null {
+  for (const [at, { remoteStorageEnabled, cleanupPolicy }] of settings.get('topics').entries()) {
+    if (remoteStorageEnabled !== true) continue
+    const field = `[${at}].remote-storage-enabled`
+    const said = `svc.topics${field}: got true (${settings.origin('topics', field)}), but that requires`
+    if (settings.get('storage.remote.path') === null) return `${said} svc.storage.remote.path, which is not set`
+    if (cleanupPolicy === 'compact') return `${said} svc.topics[${at}].cleanup-policy=delete, and it is compact`
+  }
+  return null
+}
+
+function checkRemotePath(settings: Settings): string | null {
+  const key: Key = 'storage.remote.path'
+  const path = settings.get(key)
+  const found = path === null ? null : readPlace(path)
+  return typeof found === 'string' ? `${got(settings, key)}, but it is no place for objects: ${found}` : null
+}
+
+function checkS3(settings: Settings): string | null {
+  const endpoint = settings.get('storage.remote.s3.endpoint')
+  if (endpoint?.includes('?')) return `${got(settings, 'storage.remote.s3.endpoint')}, but it has a query`
+  const keys = ['storage.remote.s3.access-key-id', 'storage.remote.s3.secret-access-key'] as const
+  const missing = keys.filter(key => settings.get(key) === null)
+  if (missing.length !== 1) return null
+  const given = keys.find(key => settings.get(key) !== null)!
+  return `${got(settings, given)}, but that requires ${fullKey(missing[0]!)}, which is not set`
+}
+
 /** Refuses URIs that the grammar accepts but that the broker cannot use. */
 function checkRedisUris(settings: Settings): string | null {
   for (const key of ['redis.uri', 'storage.local.redis.uri'] as const) {
@@ -330,6 +360,9 @@ const checks: readonly Check[] = [
   checkStorageLatencies,
   checkPatternPartitions,
   checkPatternRetention,
+  checkRemotePath,
+  checkS3,
+  checkPatternTier,
   checkMechanisms,
   needsTls('PLAIN'),
   needsTls('OAUTHBEARER'),

@@ -182,6 +182,21 @@ export function folderPath(): Scalar<string> {
   )
 }
 
+/** A place of the remote tier, checked by consistency.ts. The text before an @ is not shown: it could be a login. */
+export function remotePath(): Scalar<string> {
+  return scalar('string', 'text that is not blank', text => (text.trim() === '' ? undefined : text), {
+    show: text => printable(text.replace(/^(\w+:\/\/)?.*@/s, `$1${MASK}@`)),
+  })
+}
+
+/** One segment of the keys of objects, which must not be read as a part of a URI. */
+export function tableNamespace(): Scalar<string> {
+  const parse = (text: string) => (/^[A-Za-z0-9_][A-Za-z0-9._-]{0,127}$/.test(text) ? text : undefined)
+  return scalar('string', 'a name', parse, {
+    limits: "1 to 128 letters, digits, '_', '-' and '.', beginning with none of the last two",
+  })
+}
+
 /** Text that no message, page or log line ever shows. Lengths are in characters. */
 export function secret(minLength = 1): Scalar<string> {
   const parse = (text: string) => (text.trim() === '' || [...text].length < minLength ? undefined : text)

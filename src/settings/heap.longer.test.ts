@@ -14,6 +14,9 @@ const SECRETS = keys.filter(key => {
   return shape.kind === 'one' && shape.type.name === 'secret'
 })
 
+/** A secret key is refused without its name. */
+const BESIDE = 'svc.storage.remote.s3.access-key-id: a-key'
+
 /** Loads the settings of the file, reads each secret once, and writes a snapshot. */
 const PROGRAM = `
 import { readFileSync } from 'node:fs'
@@ -30,7 +33,7 @@ test('no secret of the settings is in a heap snapshot', async t => {
   t.after(() => rm(folder, { recursive: true, force: true }))
   const marker = 'sesame-4c1d7e'
   const given = SECRETS.map(key => `${fullKey(key)}: ${marker}-${key}-${'x'.repeat(32)}`)
-  await writeFile(join(folder, 'svc.yaml'), `${given.join('\n')}\nsvc.namespace: seen-7a2b\n`)
+  await writeFile(join(folder, 'svc.yaml'), `${given.join('\n')}\nsvc.namespace: seen-7a2b\n${BESIDE}\n`)
   const { status, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', PROGRAM], {
     cwd: folder,
     encoding: 'utf8',

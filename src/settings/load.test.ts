@@ -547,8 +547,6 @@ test('PLAIN and OAUTHBEARER fail if a listener without TLS offers them, and the 
 test('a switch for a missing capability ends startup, and the message says so', () => {
   const cases: readonly [readonly string[], string][] = [
     [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
-    [['svc.storage.remote.path=s3://bucket/x'], 'svc.storage.remote.path'],
-    [['svc.topics[0].name=a', 'svc.topics[0].remote-storage-enabled=true'], 'svc.topics[0].remote-storage-enabled'],
   ]
   for (const [options, key] of cases) {
     const message = refusal({ argv: options.map(option => `--${option}`) })
@@ -559,6 +557,59 @@ test('a switch for a missing capability ends startup, and the message says so', 
     refusal({ argv: ['--svc.storage.local.write.wait-replicas=1'] }),
     /wait-replicas: got 1 \(command line\), but the embedded store keeps one copy/,
   )
+})
+
+test('a path that is no place for objects ends startup, and does not show a login', () => {
+  const why = (path: string) => refusal({ argv: [`--svc.storage.remote.path=${path}`] })
+  assert.equal(
+    why('tables'),
+    'svc.storage.remote.path: got tables (command line), but it is no place for objects: expected s3://bucket or s3://bucket/prefix, or the absolute path of a folder',
+  )
+  assert.match(why('s3://'), /got s3:\/\/ \(command line\), but it is no place for objects: it names no bucket/)
+  assert.match(why('s3://AKIA:very-secret@bucket'), /got s3:\/\/\*\*\*@bucket \(command line\), but .* no bucket/)
+  for (const path of ['s3://bucket', 's3://bucket/prefix', '/data/tables'])
+    assert.equal(load({ argv: [`--svc.storage.remote.path=${path}`] }).get('storage.remote.path'), path)
+})
+
+test('the keys of S3 go together, and its endpoint is a plain URL', () => {
+  const why = (...options: readonly string[]) =>
+    refusal({ argv: options.map(option => `--svc.storage.remote.s3.${option}`) })
+  assert.equal(
+    why('access-key-id=a'),
+    'svc.storage.remote.s3.access-key-id: got a (command line), but that requires svc.storage.remote.s3.secret-access-key, which is not set',
+  )
+  assert.match(why('secret-access-key=very-secret'), /secret-access-key: got \*\*\* .*requires .*access-key-id/)
+  assert.match(why('endpoint=minio:9000'), /endpoint: got .*takes an http:\/\/ or https:\/\/ URI/)
+  assert.match(why('endpoint=http://store?a=b'), /endpoint: got .* but it has a query/)
+})
+
+test('a warning names each setting of S3 that a place without S3 does not use', () => {
+  const keys = ['region=eu-1', 'endpoint=https://store'].map(option => `--svc.storage.remote.s3.${option}`)
+  const warnings = (...argv: readonly string[]) => load({ argv: [...keys, ...argv] }).warnings.join('\n')
+  assert.match(warnings('--svc.storage.remote.path=/tables'), /s3\.region is set but has no effect: .*s3:\/\//)
+  assert.match(warnings(), /s3\.endpoint is set but has no effect/)
+  assert.doesNotMatch(warnings('--svc.storage.remote.path=s3://bucket'), /has no effect/)
+})
+
+test('a pattern with the remote tier needs the path of the tier, and no compaction beside it', () => {
+  const pattern = ['name=a', 'remote-storage-enabled=true'].map(option => `--svc.topics[0].${option}`)
+  assert.equal(
+    refusal({ argv: pattern }),
+    'svc.topics[0].remote-storage-enabled: got true (command line), but that requires svc.storage.remote.path, which is not set',
+  )
+  const argv = [...pattern, '--svc.storage.remote.path=/tables']
+  assert.equal(load({ argv }).get('topics')[0]?.remoteStorageEnabled, true)
+  assert.equal(
+    refusal({ argv: [...argv, '--svc.topics[0].cleanup-policy=compact'] }),
+    'svc.topics[0].remote-storage-enabled: got true (command line), but that requires svc.topics[0].cleanup-policy=delete, and it is compact',
+  )
+})
+
+test('the namespace of the tables is one segment of a key', () => {
+  const namespace = (text: string) => [`--svc.storage.remote.catalog.namespace=${text}`]
+  assert.equal(load({ argv: namespace('lake-1.eu') }).get('storage.remote.catalog.namespace'), 'lake-1.eu')
+  for (const text of ['a/b', '.a', 'a b', 'ä', 'x'.repeat(129)])
+    assert.match(refusal({ argv: namespace(text) }), /takes a name, 1 to 128 letters/)
 })
 
 test('a blank value unsets an optional setting, a Redis URI too', () => {
@@ -966,7 +1017,7 @@ test('every key has a variable of its own, a default that its grammar takes, and
 test('every key that takes one value can be set from every source', () => {
   for (const key of keys) {
     const { shape, fallback } = settingsTable[key]
-    if (shape.kind !== 'one' || /redis\.|engine/.test(key)) continue
+    if (shape.kind !== 'one' || /redis\.|engine|s3\.(access|secret)|remote\.path/.test(key)) continue
     const text = String(
       fallback() ??
         { boolean: 'false', port: '9999', secret: 's'.repeat(32), host: 'h', enum: 'logstash', URI: 'https://h' }[
@@ -975,7 +1026,6 @@ test('every key that takes one value can be set from every source', () => {
         'x',
     )
     const written = shape.type.name === 'duration' ? `${text}ms` : shape.type.name === 'data size' ? `${text}B` : text
-    if (key === 'storage.remote.path') continue
     const full = fullKey(key)
     const sources: readonly Given[] = [
       { argv: [`--${full}=${written}`] },

@@ -371,5 +371,13 @@ function findWarnings(settings: Settings): readonly string[] {
         warnings.push(`svc.${prefix}.${part} is set but has no effect: svc.${prefix}.uri replaces it`)
     }
   }
+  const path = settings.get('storage.remote.path')
+  if (path?.startsWith('s3://') !== true) {
+    const idle = S3_KEYS.filter(each => settings.isSet(each) && settings.get(each) !== null)
+    for (const each of idle)
+      warnings.push(`${fullKey(each)} is set but has no effect: svc.storage.remote.path does not begin with s3://`)
+  }
   return warnings
 }
+
+const S3_KEYS = keys.filter(key => key.startsWith('storage.remote.s3.'))

@@ -118,7 +118,6 @@ const OURS = { ours: true } as const
 /** The most partitions that storage.worker.tick-concurrency allows at the same time. */
 export const MOST_TICK_CONCURRENCY = 1024
 const REGISTRY = waitsFor('schema-registry')
-const REMOTE = waitsFor('remote-tier')
 const MCP = waitsFor('mcp')
 
 function waitsFor(id: CapabilityId): Pick<Marks, 'notYet'> {
@@ -161,18 +160,18 @@ const patternFields = {
     'If above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. If 0, offsets count up one by one.',
   ),
   compression: field(oneOf('none', 'gzip', 'snappy', 'lz4', 'zstd'), 'Codec that compresses batches in the store.'),
-  'remote-storage-enabled': field(boolean(), 'Whether sealed segments go to the remote tier.', REMOTE),
+  'remote-storage-enabled': field(
+    boolean(),
+    'Whether sealed segments go to the remote tier. It does not apply to compacted topics.',
+  ),
   'cleanup-policy': field(
     oneOf('delete', 'compact'),
     'delete drops old segments. compact keeps the newest record of each key.',
   ),
   retention: field(grammar.durationOrUnlimited(), 'Topic config retention.ms.', OURS),
   'retention-bytes': field(grammar.sizeOrUnlimited(), 'Topic config retention.bytes, for each partition.', OURS),
-  'local-retention': field(grammar.durationOrUnlimited(), 'Topic config local.retention.ms.', { ...OURS, ...REMOTE }),
-  'local-retention-bytes': field(grammar.sizeOrUnlimited(), 'Topic config local.retention.bytes.', {
-    ...OURS,
-    ...REMOTE,
-  }),
+  'local-retention': field(grammar.durationOrUnlimited(), 'Topic config local.retention.ms.', OURS),
+  'local-retention-bytes': field(grammar.sizeOrUnlimited(), 'Topic config local.retention.bytes.', OURS),
   'segment-ms': field(duration({ min: 1 }), 'Topic config segment.ms, written as a duration.', OURS),
   'segment-bytes': field(size({ min: 2 ** 20, max: 2 ** 31 - 1 }), 'Topic config segment.bytes.', OURS),
   'max-message-bytes': field(
@@ -274,25 +273,21 @@ const admin = {
     integer(),
     '8',
     'Segment inspections that may wait for a free thread.',
-    REMOTE,
   ),
   'admin.segment-inspection.threads': row(
     integer({ min: 1, max: 1024 }),
     '8',
     'Remote segment inspections that run at the same time.',
-    REMOTE,
   ),
   'admin.segment-inspection.timeout': row(
     duration(),
     '5s',
     'Longest time that a segment request waits for its inspection.',
-    REMOTE,
   ),
   'admin.segment-inspection.ttl': row(
     duration(),
     '10s',
     'How long a completed inspection is reused; 0 turns that off.',
-    REMOTE,
   ),
 }
 
@@ -789,49 +784,88 @@ const localStorage = {
 
 const remoteStorage = {
   'storage.remote.path': optional(
-    string(),
-    'Where the remote table lives in an object store; unset or blank means local only.',
-    {
-      ...REMOTE,
-      otherwise: 'local only',
-    },
+    grammar.remotePath(),
+    'Where the remote tier keeps its tables: s3://bucket or s3://bucket/prefix, or the absolute path of a folder that all brokers share. Unset or blank: the broker has no remote tier, and local data only.',
   ),
-  'storage.remote.iceberg.row-group-size': row(size({ min: 1 }), '128MB', 'Size of a row group in data files.', REMOTE),
-  'storage.remote.iceberg.target-file-size': row(size({ min: 1 }), '128MB', 'Target size of a data file.', REMOTE),
+  'storage.remote.verify': row(
+    oneOf('sample', 'full'),
+    'sample',
+    'How much of an uploaded file is read back before local data may go. sample: its length, its footer and one row group. full: all of it.',
+    OURS,
+  ),
+  'storage.remote.iceberg.row-group-size': row(
+    size({ min: 1 }),
+    '128MB',
+    'Most bytes of a row group in data files. A group ends earlier if the encoders reach offload.memory.',
+  ),
+  'storage.remote.iceberg.target-file-size': row(size({ min: 1 }), '128MB', 'Most bytes of a data file.'),
+  'storage.remote.iceberg.batch-bytes': row(
+    oneOf('when-needed', 'always', 'never'),
+    'when-needed',
+    'When a data file keeps the original bytes of a record batch beside its columns. when-needed: if the columns cannot restore them at once, as for compressed batches. never: only if they cannot restore them at all.',
+    OURS,
+  ),
   'storage.remote.iceberg.offload.threads': row(
     integer({ min: 1, max: 1024 }),
     '4',
     'Offloads that run at the same time.',
-    REMOTE,
+  ),
+  'storage.remote.iceberg.offload.memory': row(
+    size({ min: 64 * 2 ** 20 }),
+    '512MB',
+    'Memory for the encoders of all offloads together.',
+    OURS,
+  ),
+  'storage.remote.iceberg.max-file-wait': row(
+    duration(),
+    '10m',
+    'Longest time that a small segment waits for its neighbours to share a data file. 0: it waits for none.',
+    OURS,
   ),
   'storage.remote.iceberg.read.queue-capacity': row(
     integer(),
     '64',
     'Remote reads that may wait; further ones fail at once.',
-    REMOTE,
   ),
   'storage.remote.iceberg.read.threads': row(
     integer({ min: 1, max: 1024 }),
     '4',
     'Remote reads that run at the same time.',
-    REMOTE,
+  ),
+  'storage.remote.iceberg.read.cache-bytes': row(size(), '64MB', 'Memory for row groups that were read.', OURS),
+  'storage.remote.iceberg.keep-deleted-tables': row(
+    boolean(),
+    'false',
+    'Keep the tables of deleted topics. By default the worker drops them a day after the deletion.',
+    OURS,
+  ),
+  'storage.remote.catalog.namespace': row(
+    grammar.tableNamespace(),
+    'default',
+    'Iceberg namespace of the tables, and the folder that they are in. After a change the broker does not find the tables that it has written.',
+    OURS,
   ),
   'storage.remote.catalog.token': optional(
     secret(),
     'Bearer token with which SQL engines may read the Iceberg catalog. Console users may read it too.',
     OURS,
   ),
-  'storage.remote.metrics.common-tags': map(string(), 'Further tags on the meters of the remote tier.', REMOTE),
-  'storage.remote.metrics.enabled': row(boolean(), 'true', 'Measure the remote tier.', REMOTE),
-  'storage.remote.s3.endpoint': optional(string(), 'Endpoint of an S3-compatible store.', REMOTE),
+  'storage.remote.metrics.common-tags': map(string(), 'Further tags on the meters of the remote tier.'),
+  'storage.remote.metrics.enabled': row(boolean(), 'true', 'Measure the remote tier.'),
+  'storage.remote.s3.endpoint': optional(grammar.httpUri(), "Endpoint of an S3-compatible store. Unset: AWS's own."),
   'storage.remote.s3.path-style-access': optional(
     boolean(),
     'Address buckets by path; most S3-compatible stores need it.',
-    REMOTE,
   ),
-  'storage.remote.s3.region': optional(string(), 'Region of the bucket.', REMOTE),
-  'storage.remote.s3.access-key-id': optional(string(), 'Access key id.', REMOTE),
-  'storage.remote.s3.secret-access-key': optional(secret(), 'Secret access key.', REMOTE),
+  'storage.remote.s3.region': optional(
+    string(),
+    'Region of the bucket. Unset: where the AWS tools find it (environment, files of the user).',
+  ),
+  'storage.remote.s3.access-key-id': optional(
+    string(),
+    'Access key id. Unset: where the AWS tools find it (environment, files of the user, machine).',
+  ),
+  'storage.remote.s3.secret-access-key': optional(secret(), 'Secret access key of the access key id.'),
   'storage.worker.enabled': row(
     boolean(),
     'true',
@@ -862,9 +896,12 @@ const remoteStorage = {
     integer({ min: 1 }),
     '5',
     'Attempts to offload a segment before its job is suspended.',
-    REMOTE,
   ),
-  'storage.worker.offload-jobs.retention-count': row(integer(), '1000', 'Finished job records that are kept.', REMOTE),
+  'storage.worker.offload-jobs.retention-count': row(
+    integer(),
+    '1000',
+    'Most done offload jobs that are kept; the oldest go first. Failed and cancelled jobs stay.',
+  ),
 }
 
 const surroundings = {

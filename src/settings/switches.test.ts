@@ -22,7 +22,6 @@ test('a capability is on, off with the place of its setting, or absent with a se
     Object.fromEntries(capabilityStates(load(...argv)).map(({ id, state, because }) => [id, because ?? state]))
   const absent = {
     'schema-registry': 'The schema registry is not in this version of Ketch.',
-    'remote-tier': 'The remote tier is not in this version of Ketch.',
     mcp: 'The MCP endpoint is not in this version of Ketch.',
   }
   assert.deepEqual(states(), {
@@ -30,15 +29,17 @@ test('a capability is on, off with the place of its setting, or absent with a se
     sasl: 'svc.broker.sasl.enabled is false (default).',
     acls: 'svc.broker.acl.enabled is false (default).',
     export: 'on',
+    'remote-tier': 'svc.storage.remote.path is unset (default).',
     compaction: 'on',
     ...absent,
   })
   const sasl = ['--svc.broker.sasl.enabled=true', '--svc.broker.acl.enabled=true']
-  assert.deepEqual(states(...sasl, '--svc.admin.message-export-enabled=false'), {
+  assert.deepEqual(states(...sasl, '--svc.admin.message-export-enabled=false', '--svc.storage.remote.path=/tables'), {
     tls: 'svc.broker.tls is false (default).',
     sasl: 'on',
     acls: 'on',
     export: 'svc.admin.message-export-enabled is false (command line).',
+    'remote-tier': 'on',
     compaction: 'on',
     ...absent,
   })
@@ -64,7 +65,6 @@ test('every setting that waits for a capability names one that this version does
 test('a start that asks for an absent capability ends with its sentence', () => {
   const asks: Partial<Record<CapabilityId, readonly string[]>> = {
     mcp: ['--svc.mcp.enabled=true', '--svc.mcp.token=a-token'],
-    'remote-tier': ['--svc.storage.remote.path=s3://bucket'],
   }
   const asked = ids.filter(id => {
     const { key, isHere } = capabilities[id]
@@ -73,6 +73,4 @@ test('a start that asks for an absent capability ends with its sentence', () => 
   assert.deepEqual(asked.toSorted(), Object.keys(asks).toSorted())
   for (const id of asked)
     assert.throws(() => load(...asks[id]!), { message: new RegExp(`\\(command line\\), but ${absenceOf(id)}; takes `) })
-  const pattern = (field: string) => () => load('--svc.topics[0].name=a', `--svc.topics[0].${field}`)
-  assert.throws(pattern('remote-storage-enabled=true'), { message: /but the remote tier is not in this version/ })
 })

@@ -74,18 +74,10 @@ function checkReplicas(settings: Settings): string | null {
   return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)}), but the embedded store keeps one copy and has no replicas; takes 0`
 }
 
-function checkPatterns(settings: Settings): string | null {
-  const absence = absenceOf('remote-tier')
-  const at = settings.get('topics').findIndex(({ remoteStorageEnabled }) => remoteStorageEnabled === true)
-  if (absence === null || at < 0) return null
-  const field = `[${at}].remote-storage-enabled`
-  return `svc.topics${field}: got true (${settings.origin('topics', field)}), but ${absence}; takes false`
-}
-
 /** The first switch that asks for a capability that this version does not have, as a sentence, or null. */
 export function checkSwitches(settings: Settings): string | null {
   const [first] = futile(settings, { byDefault: false })
-  if (first === undefined) return checkReplicas(settings) ?? checkPatterns(settings)
+  if (first === undefined) return checkReplicas(settings)
   const [id, key] = first
   const takes = typeof settings.get(key) === 'boolean' ? 'false' : 'no value'
   return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)}), but ${absenceOf(id)}; takes ${takes}`

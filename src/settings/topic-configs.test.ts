@@ -4,13 +4,7 @@ import { topicPattern } from '../../testing/topic-pattern.ts'
 import { matchPattern } from './patterns.ts'
 import type { TopicPattern } from './settings.ts'
 import { testSettings } from './settings.ts'
-import {
-  checkTopicConfig,
-  checkTopicConfigs,
-  inertTopicConfigs,
-  resolveTopicConfigs,
-  topicConfigs,
-} from './topic-configs.ts'
+import { checkTopicConfig, inertTopicConfigs, resolveTopicConfigs, topicConfigs } from './topic-configs.ts'
 
 function withPatterns(...patterns: readonly (Partial<TopicPattern> & { readonly name: string })[]) {
   return testSettings({ topics: patterns.map(({ name, ...fields }) => topicPattern(name, fields)) })
@@ -119,7 +113,9 @@ test('good values pass, bad ones are refused by name', () => {
     ['message.timestamp.type', 'LogAppendTime'],
     ['storage.compression.type', 'none'],
     ['storage.compression.type', 'zstd'],
-    ['remote.storage.enable', 'false'],
+    ['remote.storage.enable', 'true'],
+    ['remote.log.copy.disable', 'true'],
+    ['remote.log.delete.on.disable', 'true'],
     ['offset.sequence.bits', '11'],
     ['retention.ms', null],
     ['flush.ms', null],
@@ -149,7 +145,6 @@ test('good values pass, bad ones are refused by name', () => {
     ['compression.type', 'best', /one of producer/],
     ['message.timestamp.type', 'createtime', /one of CreateTime, LogAppendTime/],
     ['storage.compression.type', 'lzma', /one of none, gzip, snappy, lz4, zstd/],
-    ['remote.storage.enable', 'true', /remote tier is not in this version/],
     ['remote.storage.enable', 'yes', /true or false/],
     ['offset.sequence.bits', '12', /from 0 to 11/],
     ['unclean.leader.election.enable', 'true', /no effect here .* "false"/],
@@ -187,21 +182,4 @@ test("Kafka's configs without effect are accepted with Kafka's default value", (
 
 test('the default of every config is a valid value', () => {
   for (const { name, fallback } of topicConfigs) assert.equal(checkTopicConfig(name, fallback), null, name)
-})
-
-test('local retention is at most the retention, after patterns and defaults', () => {
-  const settings = withPatterns({ name: '*', retention: 5000 })
-  const pattern = matchPattern(settings, 'a')
-  assert.equal(checkTopicConfigs({ 'local.retention.ms': '5000' }, pattern, settings), null)
-  assert.equal(
-    checkTopicConfigs({ 'local.retention.ms': '5001' }, pattern, settings),
-    'local.retention.ms: got 5001, takes at most retention.ms, which is 5000',
-  )
-  assert.match(checkTopicConfigs({ 'local.retention.ms': '-1' }, pattern, settings) ?? '', /at most retention\.ms/)
-  assert.equal(checkTopicConfigs({ 'retention.ms': '-1', 'local.retention.ms': '-1' }, pattern, settings), null)
-  assert.match(
-    checkTopicConfigs({ 'retention.bytes': '5', 'local.retention.bytes': '6' }, null, settings) ?? '',
-    /local\.retention\.bytes/,
-  )
-  assert.match(checkTopicConfigs({ 'retention.ms': 'x' }, null, settings) ?? '', /^retention\.ms: got "x"/)
 })

@@ -4,13 +4,15 @@
 // is accepted, so that no client is promised an effect that does not happen. Any other name is refused.
 
 import { cut } from '../base/cut.ts'
-import { absenceOf, type CapabilityId } from './capabilities.ts'
 import type { MergedPattern } from './patterns.ts'
+import { checkRemoteConfigs } from './remote-configs.ts'
 import type { Settings } from './settings.ts'
 import { type Unit, unitOf } from './units.ts'
 
 const LONG_MAX = '9223372036854775807'
 const INT_MAX = 2 ** 31 - 1
+const POLICY = 'cleanup.policy'
+const REMOTE = 'remote.storage.enable'
 
 /** The types of Kafka's ConfigDef.Type that topic configs have. */
 export type TopicConfigType = 'boolean' | 'double' | 'int' | 'list' | 'long' | 'string'
@@ -89,15 +91,6 @@ function words<const T extends string>(...known: readonly T[]) {
   return config('list', `a list of distinct words out of ${known.join(', ')}`, parse, known)
 }
 
-/** Returns the end of a refusal if this version does not have the capability. */
-function refusedWithout(id: CapabilityId, takes: string): string | null {
-  const absence = absenceOf(id)
-  return absence === null ? null : `${absence}; it takes ${takes}`
-}
-
-/** The configs of the remote tier have an effect once this version has it. */
-const WITHOUT_TIER = absenceOf('remote-tier') === null ? null : 'It has an effect only with a remote tier.'
-
 const acting = {
   'cleanup.policy': words('delete', 'compact')(
     'delete',
@@ -132,13 +125,13 @@ const acting = {
   ),
   'local.retention.bytes': whole('long', -2)(
     '-2',
-    'Bytes of a partition kept in the local tier; -2 is retention.bytes. It has an effect only with a remote tier.',
-    { broker: 'log.local.retention.bytes', idle: WITHOUT_TIER },
+    'Bytes of a partition above which its oldest segments leave the local tier if the remote tier has them; -2 is retention.bytes. It has an effect only with remote.storage.enable.',
+    { broker: 'log.local.retention.bytes' },
   ),
   'local.retention.ms': whole('long', -2)(
     '-2',
-    'Time for which segments stay in the local tier; -2 is retention.ms. It has an effect only with a remote tier.',
-    { broker: 'log.local.retention.ms', idle: WITHOUT_TIER },
+    'Age at which segments leave the local tier if the remote tier has them; -2 is retention.ms. It has an effect only with remote.storage.enable.',
+    { broker: 'log.local.retention.ms' },
   ),
   'max.compaction.lag.ms': whole('long', 1)(
     LONG_MAX,
@@ -183,13 +176,17 @@ const acting = {
     'If above 0, offsets follow the clock: milliseconds since 1970 shifted left by this many bits. If 0, offsets count up one by one from 0.',
     { ours: true },
   ),
+  'remote.log.copy.disable': flag()(
+    'false',
+    'If true, the remote tier of the topic is only read: no further segments go there, and local data is kept until retention.ms or retention.bytes drops it.',
+  ),
+  'remote.log.delete.on.disable': flag()(
+    'false',
+    'Whether the table of the topic is dropped when remote.storage.enable becomes false. A topic whose remote.storage.enable becomes false without it is refused.',
+  ),
   'remote.storage.enable': flag()(
     'false',
-    'Whether sealed segments go to the remote tier. true is refused: not in this version.',
-    {
-      idle: WITHOUT_TIER,
-      refuse: value => (value ? refusedWithout('remote-tier', 'false') : null),
-    },
+    'Whether sealed segments go to the remote tier, where Kafka clients and SQL engines read them. It requires svc.storage.remote.path and cleanup.policy=delete. A topic pattern does not enable it for compacted topics.',
   ),
   'retention.bytes': whole('long', -1)(
     '-1',
@@ -245,8 +242,6 @@ export const inertTopicConfigs: readonly InertTopicConfig[] = Object.freeze([
   inertConfig('index.interval.bytes', 'int', '4096', 'log.index.interval.bytes'),
   inertConfig('leader.replication.throttled.replicas', 'list', '', null),
   inertConfig('preallocate', 'boolean', 'false', 'log.preallocate'),
-  inertConfig('remote.log.copy.disable', 'boolean', 'false', null),
-  inertConfig('remote.log.delete.on.disable', 'boolean', 'false', null),
   inertConfig('segment.index.bytes', 'int', '10485760', 'log.index.size.max.bytes'),
   inertConfig('segment.jitter.ms', 'long', '0', null),
   inertConfig('unclean.leader.election.enable', 'boolean', 'false', 'unclean.leader.election.enable'),
@@ -333,32 +328,29 @@ export function unknownTopicConfig(name: string): string {
 
 /**
  * Returns the reason why these configs are not allowed: the first one that is wrong alone, or two that contradict
- * each other after patterns and defaults are applied. Null if they are allowed.
+ * each other after patterns and defaults are applied. Null if they are allowed. `before` has the configs of a topic
+ * that exists. The rules and words of the remote tier are those of Apache Kafka's LogConfig.
  */
 export function checkTopicConfigs(
   explicit: Readonly<Record<string, string>>,
   pattern: MergedPattern | null,
   settings: Settings,
+  before: Pick<TopicConfigs, 'remoteStorageEnable'> | null = null,
 ): string | null {
   for (const [name, value] of Object.entries(explicit)) {
     const why = checkTopicConfig(name, value)
     if (why !== null) return why
   }
   const resolved = resolveTopicConfigs(explicit, pattern, settings)
-  const { localRetentionMs, retentionMs, localRetentionBytes, retentionBytes } = resolved
   const { minCompactionLagMs, maxCompactionLagMs } = resolved
-  return (
-    exceeds('ms', localRetentionMs, retentionMs) ??
-    exceeds('bytes', localRetentionBytes, retentionBytes) ??
-    (minCompactionLagMs > maxCompactionLagMs
-      ? `min.compaction.lag.ms: got ${minCompactionLagMs}, takes at most max.compaction.lag.ms, which is ${maxCompactionLagMs}`
-      : null)
-  )
-}
-
-function exceeds(unit: 'ms' | 'bytes', local: number, total: number): string | null {
-  if (local === -2 || total === -1 || (local !== -1 && local <= total)) return null
-  return `local.retention.${unit}: got ${local}, takes at most retention.${unit}, which is ${total}`
+  if (minCompactionLagMs > maxCompactionLagMs)
+    return `min.compaction.lag.ms: got ${minCompactionLagMs}, takes at most max.compaction.lag.ms, which is ${maxCompactionLagMs}`
+  const wasRemote = before?.remoteStorageEnable === true
+  return checkRemoteConfigs(resolved, {
+    isAsked: (explicit[REMOTE] ?? (wasRemote ? pattern?.configs[REMOTE] : undefined)) === 'true',
+    hasTier: settings.get('storage.remote.path') !== null,
+    wasRemote,
+  })
 }
 
 /**
@@ -370,16 +362,36 @@ export function resolveTopicConfigs(
   pattern: MergedPattern | null,
   settings: Settings,
 ): TopicConfigs {
+  const given = pattern === null ? undefined : givenByPattern(pattern, explicit)
   const fallbacks: Readonly<Record<string, string>> = {
     'storage.compression.type': settings.get('storage.local.compression.codec'),
   }
   const resolved = Object.entries(acting).map(([name, row]) => {
-    const text = own(explicit, name) ?? own(pattern?.configs, name) ?? own(fallbacks, name) ?? row.fallback
+    const text = own(explicit, name) ?? own(given, name) ?? own(fallbacks, name) ?? row.fallback
     const value = row.parse(text)
     if (value === undefined) throw new TypeError(`topic config ${name}: got ${quote(text)}, takes ${row.takes}`)
     return [camelCase(name), value] as const
   })
   return Object.freeze(Object.fromEntries(resolved)) as unknown as TopicConfigs
+}
+
+/**
+ * Returns the configs that a pattern gives to a topic with these overrides. It does not enable the remote tier for a
+ * compacted topic: a pattern for all topics is meant for those that can use it.
+ */
+export function givenByPattern(
+  pattern: MergedPattern,
+  explicit: Readonly<Record<string, string>>,
+): MergedPattern['configs'] {
+  const policy = own(explicit, POLICY) ?? own(pattern.configs, POLICY)
+  if (own(pattern.configs, REMOTE) === undefined || policy === undefined || !hasCompaction(policy))
+    return pattern.configs
+  const { [REMOTE]: _, ...rest } = pattern.configs
+  return rest
+}
+
+function hasCompaction(policy: string): boolean {
+  return acting[POLICY].parse(policy)?.includes('compact') === true
 }
 
 function own(configs: Readonly<Record<string, string>> | undefined, name: string): string | undefined {

@@ -57,6 +57,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
         rows: {},
         lastAttempt: null,
         pass: { to: 0, until: 0 },
+        incarnation: opened.incarnation,
         damage: null,
       },
     )

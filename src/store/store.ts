@@ -84,6 +84,11 @@ export interface Opened {
   /** How far the last pass of rewrites has come. */
   readonly pass: Pass
   /**
+   * Names the life of the store in which the stream was opened. It is another one whenever the store may have lost data
+   * that it had acknowledged (a fail-over, a restart with older data), and perhaps more often.
+   */
+  readonly incarnation: string
+  /**
    * Set if the store found damage: the stream is readable below `offset` and refuses appends. The message is for
    * people.
    */

@@ -124,6 +124,7 @@ export function open(
     rows: new Map(stream.rows),
     lastAttempt: stream.lastAttempt,
     pass: stream.pass,
+    incarnation,
     damage: stream.damage,
   }
 }

@@ -74,10 +74,10 @@ const VERBS: readonly StoreVerb[] = [
 ]
 
 export function createMemoryStore(clock: Clock): MemoryStore {
-  return faceOf(clock, contents.emptyContents())
+  return faceOf(clock, contents.emptyContents(), 1)
 }
 
-function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
+function faceOf(clock: Clock, held: contents.Contents, life: number): MemoryStore {
   let closed = false
   const delays = new Map<StoreVerb, number>()
   const failures = new Map<StoreVerb, StoreFault[]>()
@@ -170,10 +170,10 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
     },
     reopen() {
       closed = true
-      return faceOf(clock, held)
+      return faceOf(clock, held, life + 1)
     },
 
-    beside: () => faceOf(clock, held),
+    beside: () => faceOf(clock, held, life),
 
     create: streams => call('create', () => contents.create(held, streams)),
     remove: streams => call('remove', () => contents.remove(held, streams)),
@@ -192,7 +192,8 @@ function faceOf(clock: Clock, held: contents.Contents): MemoryStore {
     open: (id, known, floor) =>
       call('open', () => {
         const outcome = contents.open(held, id, known, floor, 'the only one')
-        return outcome.kind === 'opened' ? { ...outcome, highWatermark: cover(id) } : outcome
+        if (outcome.kind !== 'opened') return outcome
+        return { ...outcome, highWatermark: cover(id), incarnation: `life ${life}` }
       }),
 
     append: (append: Append) => {

@@ -247,7 +247,8 @@ async function start(
   const closed = Promise.withResolvers<null>()
   const durability =
     options.fsync === 'always' ? 'fsync before every acknowledgement' : `fsync every ${options.fsyncIntervalMs} ms`
-  const verbs = verbsOf({ path, contents, rounds, reads: gatherReads(journal, clock), tables })
+  const incarnation = (options.random ?? systemRandom).bytes(9).toString('base64url')
+  const verbs = verbsOf({ path, contents, rounds, reads: gatherReads(journal, clock), tables, incarnation })
   const refuseClosed = <A extends readonly unknown[], T>(verb: (...args: A) => Promise<T>) => {
     return (...args: A): Promise<T> => {
       if (closing !== null) return Promise.reject(new StoreUnavailable(`the embedded store in ${path} is closed`))
@@ -460,6 +461,8 @@ interface Parts {
   readonly rounds: Rounds
   readonly reads: GatheredReads
   readonly tables: Tables
+  /** Names this start. */
+  readonly incarnation: string
 }
 
 interface Verbs extends Omit<Store, 'description' | 'breaker' | 'ping' | 'renewed' | 'close'> {
@@ -467,7 +470,7 @@ interface Verbs extends Omit<Store, 'description' | 'breaker' | 'ping' | 'renewe
   claim(...args: Parameters<Store['open']>): Promise<Opened | Fenced | Gone | null>
 }
 
-function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
+function verbsOf({ path, contents, rounds, reads, tables, incarnation }: Parts): Verbs {
   const GONE = Object.freeze({ kind: 'gone' as const })
 
   const documentOf = (head: Head): Document => ({
@@ -489,6 +492,7 @@ function verbsOf({ path, contents, rounds, reads, tables }: Parts): Verbs {
     rows: readOverlaid(tables, 'rows', stream.number, [stream.rowsStoring, stream.rows]),
     lastAttempt: stream.lastAttempt,
     pass: passOf(stream),
+    incarnation,
     damage: stream.damage,
   })
   const fencedBy = (stream: Stream): Fenced => ({ kind: 'fenced', epoch: leadOf(stream) })

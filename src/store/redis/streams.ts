@@ -544,6 +544,7 @@ export class Streams {
       rows: decodeRows(fields),
       lastAttempt: attempt === '' ? null : attempt,
       pass: passOf(cleaned),
+      incarnation: replid,
       damage: known.damage,
     }
   }

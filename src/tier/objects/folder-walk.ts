@@ -4,8 +4,9 @@
 import type { Dirent } from 'node:fs'
 import { lstat, readdir, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { objectionToKey, RESERVED } from '../../base/object-key.ts'
 import { folderError, isAbsence } from './folder-errors.ts'
-import { compareKeys, type ListedObject, objectionToKey, RESERVED } from './objects.ts'
+import { compareKeys, type ListedObject } from './objects.ts'
 
 /** A write takes less time than this, so a staged file that nothing changed for longer is a left-over. */
 const LEFT_OVER_MS = 24 * 3600_000

@@ -1,15 +1,9 @@
 // Objects in a bucket of an S3 store, below a prefix. Everything here is said in the words of the port; s3-client.ts
 // has the connections, s3-upload.ts the writes in parts, and s3-errors.ts the meaning of a refusal.
 
+import { objectionToKey } from '../../base/object-key.ts'
 import { checkRange } from './byte-range.ts'
-import {
-  type ByteRange,
-  checkKey,
-  type ObjectFacts,
-  ObjectStoreError,
-  type Objects,
-  objectionToKey,
-} from './objects.ts'
+import { type ByteRange, checkKey, type ObjectFacts, ObjectStoreError, type Objects } from './objects.ts'
 import { ATTEMPTS, type GetObjectCommandOutput, loadS3, type S3Clients, type S3Options } from './s3-client.ts'
 import { kindOf, readFailure, s3Error } from './s3-errors.ts'
 import { put, type Upload, upload } from './s3-upload.ts'

@@ -6,9 +6,10 @@
 
 import { type FileHandle, link, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { RESERVED } from '../../base/object-key.ts'
 import { type Random, randomUuid } from '../../base/random.ts'
 import { codeOf, folderError } from './folder-errors.ts'
-import { ObjectStoreError, RESERVED } from './objects.ts'
+import { ObjectStoreError } from './objects.ts'
 
 export interface StagedFile {
   readonly size: number
