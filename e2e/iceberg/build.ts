@@ -51,10 +51,11 @@ if (process.env.KETCH_LONG === '1') {
     try {
       fetchArtifact(TRINO, fresh)
       const [id, version] = TRINO.split(':').slice(1)
-      // Only the plugin that reads tables: all of them take a GB, and a minute to load.
-      const wanted = ['lib', 'plugin/iceberg'].map(part => `${id}-${version}/${part}`)
-      run('tar', ['-xzf', join(fresh, `${id}-${version}.tar.gz`), '-C', fresh, ...wanted])
-      renameSync(join(fresh, `${id}-${version}`), TRINO_FOLDER)
+      run('tar', ['-xzf', join(fresh, `${id}-${version}.tar.gz`), '-C', fresh])
+      // Only the plugin that reads tables: all of them take a minute to load. Its files are links to those of others.
+      mkdirSync(join(TRINO_FOLDER, 'plugin'), { recursive: true })
+      for (const part of ['lib', 'plugin/iceberg'])
+        renameSync(join(fresh, `${id}-${version}`, part), join(TRINO_FOLDER, part))
     } finally {
       rmSync(fresh, { recursive: true, force: true })
     }

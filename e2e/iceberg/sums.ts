@@ -4,7 +4,7 @@
 //
 //   digest of a column = md5 of the texts of its rows, one after the other, in the order of the offsets
 //   text of a key or value = its md5 as hexadecimal digits, or '-' for null
-//   text of headers = '-' for null; else for each header: md5 of its key, ':', text of its value, ','
+//   text of headers = '-' if there are none; else for each header: md5 of its key, ':', text of its value, ','
 
 import { createHash } from 'node:crypto'
 
@@ -71,7 +71,9 @@ export interface Dialect {
   md5(column: string): string
   /** The texts of all rows of a group, one after the other, in the order of the offsets. */
   joined(text: string, offset: string): string
-  /** The text of the headers of a row, which are not null. */
+  /** Whether a row has no headers. */
+  lacksHeaders(column: string): string
+  /** The text of the headers of a row, which has some. */
   headers(column: string, text: (column: string) => string): string
   /** The md5 of a text as lower-case hexadecimal digits. */
   md5OfText(text: string): string
@@ -83,6 +85,7 @@ export const DIALECTS = {
     md5: column => `md5(${column})`,
     md5OfText: text => `md5(${text})`,
     joined: (text, offset) => `string_agg(${text}, '' ORDER BY ${offset})`,
+    lacksHeaders: column => `${column} IS NULL`,
     headers: (column, text) =>
       `array_to_string(list_transform(${column}, h -> md5(h.key) || ':' || ${text('h.value')} || ','), '')`,
   },
@@ -92,6 +95,8 @@ export const DIALECTS = {
     md5OfText: text => `lower(hex(MD5(${text})))`,
     joined: (text, offset) =>
       `arrayStringConcat(arrayMap(x -> x.2, arraySort(x -> x.1, groupArray((${offset}, ${text})))), '')`,
+    // Its arrays cannot be null: it reads an absent list as an empty one. Kafka knows no difference.
+    lacksHeaders: column => `empty(${column})`,
     headers: (column, text) =>
       `arrayStringConcat(arrayMap(h -> concat(lower(hex(MD5(h.1))), ':', ${text('h.2')}, ','), ${column}), '')`,
   },
@@ -101,6 +106,7 @@ export const DIALECTS = {
     md5OfText: text => `md5(${text})`,
     joined: (text, offset) =>
       `array_join(transform(array_sort(collect_list(struct(${offset} AS o, ${text} AS t))), x -> x.t), '')`,
+    lacksHeaders: column => `${column} IS NULL`,
     headers: (column, text) =>
       `array_join(transform(${column}, h -> concat(md5(h.key), ':', ${text('h.value')}, ',')), '')`,
   },
@@ -109,6 +115,7 @@ export const DIALECTS = {
     md5: column => `lower(to_hex(md5(${column})))`,
     md5OfText: text => `lower(to_hex(md5(to_utf8(${text}))))`,
     joined: (text, offset) => `array_join(array_agg(${text} ORDER BY ${offset}), '')`,
+    lacksHeaders: column => `${column} IS NULL`,
     headers: (column, text) =>
       `array_join(transform(${column}, h -> lower(to_hex(md5(to_utf8(h.key)))) || ':' || ${text('h.value')} || ','), '')`,
   },
@@ -117,10 +124,10 @@ export const DIALECTS = {
 /** Returns the query for the sums of a table. Its columns are those of Sums, in this order. */
 export function sumsQuery(dialect: Dialect, table: string, asked: Asked): string {
   const { from, until, isCommitted = false } = asked
-  const { quote, md5: md5Of, md5OfText, joined, headers } = dialect
+  const { quote, md5: md5Of, md5OfText, joined, lacksHeaders, headers } = dialect
   const [partition, offset] = [quote('partition'), quote('offset')]
   const orDash = (column: string) => `coalesce(${md5Of(column)}, '-')`
-  const ofHeaders = `CASE WHEN ${quote('headers')} IS NULL THEN '-' ELSE ${headers(quote('headers'), orDash)} END`
+  const ofHeaders = `CASE WHEN ${lacksHeaders(quote('headers'))} THEN '-' ELSE ${headers(quote('headers'), orDash)} END`
   const digest = (text: string) => md5OfText(joined(text, offset))
   const where = [
     `${quote('control_type')} IS NULL`,

@@ -82,8 +82,21 @@ function sourceWith(rooms: HttpRooms, namespace: string): CatalogSource | Proble
   return problem('NO_SUCH_NAMESPACE', `The namespace ${shown(namespace)} does not exist; it is ${source.namespace}.`)
 }
 
-/** Writes a name as people do. The levels of a namespace are separated by the unit separator. */
-const shown = (name: string) => JSON.stringify(name.replaceAll('\x1f', '.'))
+/** Separates the levels of a namespace (`namespace-separator` of the specification). */
+const SEPARATOR = '\x1f'
+
+/** Writes a name as people do. */
+const shown = (name: string) => JSON.stringify(name.replaceAll(SEPARATOR, '.'))
+
+/**
+ * Returns the source and the name of the topic. Some clients split `default.a.b` at its last dot, although it is the
+ * topic `a.b` of the one namespace. So levels below the namespace are read as parts of the topic's name.
+ */
+function topicAt(rooms: HttpRooms, namespace: string, table: string): readonly [CatalogSource, string] | Problem {
+  const [top = '', ...below] = namespace.split(SEPARATOR)
+  const source = sourceWith(rooms, below.includes('') ? namespace : top)
+  return isProblem(source) ? source : [source, [...below, table].join('.')]
+}
 
 /** Resolves with the table of the topic, or with the problem. */
 async function find(source: CatalogSource, name: string): Promise<CatalogMetadata | Problem> {
@@ -236,9 +249,9 @@ export const catalogRoutes: readonly AnyRoute[] = [
     query: z.looseObject({ snapshots: z.enum(['all', 'refs']).default('all') }),
     answers: { 200: z.string(), 304: null },
     async answer({ params, query: { snapshots }, headers }, rooms): Promise<Answer> {
-      const source = sourceWith(rooms, params.namespace)
-      if (isProblem(source)) return source
-      const found = await find(source, params.table)
+      const asked = topicAt(rooms, params.namespace, params.table)
+      if (isProblem(asked)) return asked
+      const found = await find(...asked)
       if (isProblem(found)) return found
       const etag = etagOf(found, snapshots)
       const kept = { etag, 'cache-control': 'private, no-cache' }
