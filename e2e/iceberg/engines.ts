@@ -5,12 +5,18 @@ import { join } from 'node:path'
 import type { CleanUp } from '../../testing/broker.ts'
 import { endWithUs } from '../../testing/end-with-us.ts'
 import { absenceOf, COMPLETE, FOLDER, LONG_FOLDER, LONG_PYTHON, PYTHON, SPARK_JAR, TRINO_FOLDER } from './programs.ts'
-import { type Asked, DIALECTS, type Dialect, type Sums, sumsOfRows, sumsQuery } from './sums.ts'
+import {
+  type Answer,
+  type Asked,
+  DIALECTS,
+  type Dialect,
+  type Query,
+  type Sums,
+  sumsOfRows,
+  sumsQuery,
+} from './sums.ts'
 import { startTrino } from './trino.ts'
 import type { World } from './world.ts'
-
-/** The rows of a query, or why the engine refused it. */
-export type Answer = readonly (readonly unknown[])[] | { readonly refused: string }
 
 export interface Engine {
   readonly name: string
@@ -29,9 +35,6 @@ export interface Session {
   /** Tries to drop the table, and resolves with the refusal. Rejects if the engine did it. */
   refusedDrop(topic: string): Promise<string>
 }
-
-/** Runs the queries and resolves with their answers, in their order. */
-export type Query = (queries: readonly unknown[]) => Promise<readonly Answer[]>
 
 function rowsOf(answer: Answer | undefined): readonly (readonly unknown[])[] {
   if (answer === undefined || 'refused' in answer) throw new Error(`the engine refused: ${answer?.refused}`)

@@ -1,4 +1,4 @@
-// What is compared: for each partition the number of records, the bounds of their offsets, and a digest each of keys,
+// The sums that are compared: for each partition the number of records, the bounds of their offsets, and a digest each of keys,
 // values and headers in the order of the offsets. SQL engines compute them with the queries here; `sumsOf` computes
 // them from records that a Kafka client has read.
 //
@@ -154,3 +154,9 @@ export function sumsOfRows(rows: readonly (readonly unknown[])[]): Sums[] {
     headers: String(headers),
   }))
 }
+
+/** The rows of a query, or why the engine refused it. */
+export type Answer = readonly (readonly unknown[])[] | { readonly refused: string }
+
+/** Runs the queries and resolves with their answers, in their order. */
+export type Query = (queries: readonly unknown[]) => Promise<readonly Answer[]>

@@ -10,8 +10,8 @@ import { endWithUs } from '../../testing/end-with-us.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { freePort } from '../../testing/free-port.ts'
 import { outputOf } from '../../testing/programs.ts'
-import type { Answer, Query } from './engines.ts'
 import { LONG_PYTHON, TRINO_FOLDER } from './programs.ts'
+import type { Answer, Query } from './sums.ts'
 import type { World } from './world.ts'
 
 const JAVA_FLAGS = [
