@@ -2,8 +2,9 @@
 // leader does not answer, the description says so, and has the sealed segments from their document in the store. This
 // file changes nothing.
 
+import { SEGMENT_TIERS } from '../api/words.ts'
 import type { Topic } from '../log/catalogue.ts'
-import type { ListedSegment, Partition } from '../log/partition.ts'
+import type { Partition } from '../log/partition.ts'
 import {
   because,
   errorOf,
@@ -16,6 +17,7 @@ import {
 import { describeSegments } from '../protocol/messages/describe-segments.ts'
 import type { ResponseOf } from '../protocol/schema.ts'
 import { ask, type ReachRooms } from './reach.ts'
+import { type ArchivedPart, type TieredSegment, withTiers } from './segment-tiers.ts'
 import { answerOf } from './storage.ts'
 
 /** A page of a list: how many rows to leave out, and the most rows to return. */
@@ -24,8 +26,16 @@ export interface Page {
   readonly limit: number
 }
 
+/** The offsets that the remote tier has, ascending, and the version of the table that has them; 0: there is none. */
+export interface RemotePart {
+  readonly ranges: readonly { readonly base: number; readonly next: number }[]
+  readonly version: number
+}
+
 export interface SegmentPage {
+  /** The lowest offset that clients may read. */
   readonly startOffset: number
+  readonly localStartOffset: number
   readonly endOffset: number
   /** The first offset that no pass of the cleaner has reached. */
   readonly cleanedTo: number
@@ -33,14 +43,17 @@ export interface SegmentPage {
   readonly uncleanable: { readonly offset: number; readonly why: string } | null
   /** False if the document of the sealed segments cannot be read: then the one segment is the whole log. */
   readonly areReadable: boolean
-  readonly segments: readonly ListedSegment[]
+  /** Null if the topic does not use the remote tier. */
+  readonly remote: RemotePart | null
+  readonly segments: readonly TieredSegment[]
   /** The number of segments on all pages. */
   readonly total: number
 }
 
 /** A page of the segments as far as they are known. Null: only the leader knows it, and does not answer. */
-export interface KnownSegments extends Pick<SegmentPage, 'segments' | 'total' | 'uncleanable'> {
+export interface KnownSegments extends Pick<SegmentPage, 'remote' | 'segments' | 'total' | 'uncleanable'> {
   readonly startOffset: number | null
+  readonly localStartOffset: number | null
   readonly endOffset: number | null
   readonly cleanedTo: number | null
   /** The missing parts and the reasons, in sentences; null if nothing is missing. */
@@ -63,9 +76,8 @@ export async function segmentsOf(
 ): Promise<KnownSegments> {
   const told = await askLeader(rooms, topic, partition, page)
   if (isRefusal(told)) return await sealedSegmentsOf(rooms, topic, partition, page, told.message)
-  const { startOffset, endOffset, cleanedTo, uncleanable, areReadable, segments, total } = told
-  const trouble = areReadable ? null : UNREADABLE
-  return { startOffset, endOffset, cleanedTo, uncleanable, segments, total, trouble }
+  const { areReadable, ...known } = told
+  return { ...known, trouble: areReadable ? null : UNREADABLE }
 }
 
 /** Resolves to the segments that the store knows, for a partition whose leader does not answer for this reason. */
@@ -77,11 +89,19 @@ async function sealedSegmentsOf(
   why: string,
 ): Promise<KnownSegments> {
   const stored = await answerOf(rooms, rooms.logs.sealedSegments(topic.id, partition))
-  const unknown = { startOffset: null, endOffset: null, cleanedTo: null, uncleanable: null }
+  const unknown = { startOffset: null, localStartOffset: null, endOffset: null, cleanedTo: null, uncleanable: null }
   if (typeof stored === 'string')
-    return { ...unknown, segments: [], total: 0, trouble: `${why} ${NO_SEALED} ${stored}` }
-  const segments = stored.segments.map(segment => ({ ...segment, isActive: false }))
-  return { ...unknown, segments: pageOf(segments, page), total: segments.length, trouble: `${why} ${ONLY_SEALED}` }
+    return { ...unknown, remote: null, segments: [], total: 0, trouble: `${why} ${NO_SEALED} ${stored}` }
+  const { remote, end } = stored
+  // The leader knows where the local tier begins. The document has lost the segments below it.
+  const from = stored.segments[0]?.base ?? end
+  const segments = withTiers(
+    stored.segments.map(segment => ({ ...segment, isActive: false })),
+    remote,
+    from,
+  )
+  const trouble = `${why} ${ONLY_SEALED}`
+  return { ...unknown, ...pageOf(segments, page), remote: remotePart(remote), trouble }
 }
 
 /** The refusal says why the leader does not answer. */
@@ -100,7 +120,7 @@ async function askLeader(
         ...page,
       })
       const { errorCode, errorMessage } = answer
-      if (errorCode === NONE) return [{ ...answer, segments: answer.segments.map(withNulls) }]
+      if (errorCode === NONE) return [pageFrom(answer)]
       const error = errorOf(errorCode) ?? UNKNOWN_SERVER_ERROR
       return [because(error, `Broker ${brokerId}: ${errorMessage ?? error.message}`)]
     },
@@ -108,8 +128,14 @@ async function askLeader(
   return found!
 }
 
-function pageOf<T>(rows: readonly T[], { skip, limit }: Page): readonly T[] {
-  return rows.slice(Math.max(0, skip), Math.max(0, skip) + Math.max(0, limit))
+function pageOf(rows: readonly TieredSegment[], { skip, limit }: Page): Pick<SegmentPage, 'segments' | 'total'> {
+  const from = Math.max(0, skip)
+  return { segments: rows.slice(from, from + Math.max(0, limit)), total: rows.length }
+}
+
+function remotePart(remote: (ArchivedPart & { readonly version: number }) | null): RemotePart | null {
+  if (remote === null) return null
+  return { version: remote.version, ranges: remote.ranges.map(([base, next]) => ({ base, next })) }
 }
 
 /** Returns a page of the segments of a partition that this broker leads. */
@@ -117,19 +143,32 @@ export function segmentsHere(partition: Partition | null, page: Page): SegmentPa
   const refusal = partition === null ? NOT_LEADER_OR_FOLLOWER : partition.checkEpoch(-1)
   if (partition === null || refusal !== null) return refusal ?? NOT_LEADER_OR_FOLLOWER
   const { areReadable, segments } = partition.listSegments()
+  const { remote } = partition.state.sealed
   return {
     startOffset: partition.logStartOffset,
+    localStartOffset: partition.localStartOffset,
     endOffset: partition.highWatermark,
     cleanedTo: Math.max(partition.state.cleaned.cleanedTo, partition.logStartOffset),
     uncleanable: partition.uncleanable,
     areReadable,
-    segments: pageOf(segments, page),
-    total: segments.length,
+    remote: remotePart(remote),
+    ...pageOf(withTiers(segments, remote, partition.localStartOffset), page),
   }
 }
 
+type Told = ResponseOf<typeof describeSegments>
+
+function pageFrom(told: Told): SegmentPage {
+  const { startOffset, endOffset, cleanedTo, uncleanable, areReadable, segments, total, ranges } = told
+  // A leader of a version without the remote tier tells only of the local one.
+  const localStartOffset = told.localStartOffset < 0 ? startOffset : told.localStartOffset
+  const remote = told.remoteVersion < 0 ? null : { version: told.remoteVersion, ranges }
+  const known = { startOffset, localStartOffset, endOffset, cleanedTo, uncleanable, areReadable, remote, total }
+  return { ...known, segments: segments.map(withNulls) }
+}
+
 /** Replaces the numbers that the leader does not know, which travel as NaN. */
-function withNulls(told: ResponseOf<typeof describeSegments>['segments'][number]): ListedSegment {
+function withNulls({ tier, ...told }: Told['segments'][number]): TieredSegment {
   const entries = Object.entries(told).map(([name, value]) => [name, Number.isNaN(value) ? null : value])
-  return Object.fromEntries(entries) as unknown as ListedSegment
+  return { ...Object.fromEntries(entries), tier: SEGMENT_TIERS[tier] ?? 'local' } as unknown as TieredSegment
 }

@@ -10,9 +10,13 @@ const MAX_SEARCH_CHARACTERS = 1_000
 
 /**
  * Returns the query schema of a list. The rows can be sorted by these names; the first one is the default. A name is a
- * member of a row, with a dot for a member inside another member.
+ * member of a row, with a dot for a member inside another member. `most` and `usual` are the largest limit and its
+ * default.
  */
-export function pagingQuery<const S extends string>(sorts: readonly [S, ...S[]]) {
+export function pagingQuery<const S extends string>(
+  sorts: readonly [S, ...S[]],
+  { most, usual } = { most: MAX_LIMIT, usual: DEFAULT_LIMIT },
+) {
   return z.object({
     q: z
       .string()
@@ -22,6 +26,6 @@ export function pagingQuery<const S extends string>(sorts: readonly [S, ...S[]])
     sort: z.enum(sorts).default(sorts[0] as never),
     order: z.enum(ORDERS).default('asc'),
     offset: integer(0).default(0),
-    limit: integer(1, MAX_LIMIT).default(DEFAULT_LIMIT),
+    limit: integer(1, most).default(usual),
   })
 }

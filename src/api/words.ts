@@ -105,3 +105,32 @@ export const ROUND_OUTCOMES = Object.freeze(['waiting', 'running', 'done', 'refu
 
 /** The states of the circuit breaker between a broker and its store. */
 export const BREAKER_STATES = Object.freeze(['disabled', 'closed', 'half-open', 'open'] as const)
+
+/**
+ * The states of an offload job. `failed`: the last attempt failed; the worker tries again unless the job is suspended.
+ * `cancelled`: an operator, or retention, wants no attempt any more.
+ */
+export const JOB_STATUSES = Object.freeze(['pending', 'running', 'done', 'failed', 'cancelled'] as const)
+export type JobStatus = (typeof JOB_STATUSES)[number]
+
+export const JOB_SORTS = Object.freeze(['topic', 'createdAt', 'startedAt', 'bytes'] as const)
+
+/** The breaker before the object store has no half-open state: a probe asks for it, and no request of a client. */
+export const REMOTE_BREAKER_STATES = Object.freeze(['closed', 'open'] as const)
+
+/** Whether an object store creates an object only once. No commit is made where it does not. */
+export const CREATE_ONLY_STATES = Object.freeze(['unknown', 'kept', 'broken'] as const)
+
+/**
+ * Where a segment is. `both`: all of its offsets are in the remote tier, and its batches are still in the local one.
+ * `remote`: the local tier has dropped it.
+ */
+export const SEGMENT_TIERS = Object.freeze(['local', 'both', 'remote'] as const)
+export type SegmentTier = (typeof SEGMENT_TIERS)[number]
+
+/**
+ * The outcomes of the inspection of a segment in the remote tier. `none`: no offset of it is there. `full`: too many
+ * inspections wait. `late`: it takes longer than a caller waits. `failed`: the remote tier does not answer.
+ */
+export const INSPECTIONS = Object.freeze(['none', 'done', 'full', 'late', 'failed'] as const)
+export type InspectionOutcome = (typeof INSPECTIONS)[number]

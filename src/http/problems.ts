@@ -19,6 +19,7 @@ const table = {
   NO_SUCH_TABLE: [404, 'The catalog has no such table.'],
   NO_SUCH_VIEW: [404, 'The catalog has no views.'],
   CONSOLE_DISABLED: [404, 'The web console is switched off here.'],
+  REMOTE_TIER_OFF: [404, 'The remote tier is switched off here.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
   UNSUPPORTED_OPERATION: [406, 'The catalog does not have this operation.'],
   REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],

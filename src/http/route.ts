@@ -54,7 +54,9 @@ export interface HttpRooms {
   /** The other brokers. */
   readonly peers: Peers
   readonly storageWorker: StorageWorker
-  /** The tables of topics, for SQL engines; null without a remote tier. */
+  /** The tables of topics; null without `storage.remote.path`. */
+  readonly remoteTier: RemoteTier | null
+  /** The tables that the catalog shows; null without a remote tier. */
   readonly catalogSource: CatalogSource | null
   readonly recordReaders: RecordReaders
   /** The metrics of the other brokers. */

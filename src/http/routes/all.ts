@@ -13,9 +13,11 @@ import { healthRoutes } from './health.ts'
 import { loggerRoutes } from './loggers.ts'
 import { messageRoutes } from './messages.ts'
 import { metricsRoutes } from './metrics.ts'
+import { offloadJobRoutes } from './offload-jobs.ts'
 import { oidcRoutes } from './oidc.ts'
 import { producerRoutes } from './producers.ts'
 import { referenceRoutes } from './reference.ts'
+import { remoteStorageRoutes } from './remote-storage.ts'
 import { settingRoutes } from './settings.ts'
 import { storageRoutes } from './storage.ts'
 import { topicRoutes } from './topics.ts'
@@ -34,8 +36,10 @@ const operations: readonly AnyRoute[] = [
   ...loggerRoutes,
   ...messageRoutes,
   ...metricsRoutes,
+  ...offloadJobRoutes,
   ...oidcRoutes,
   ...producerRoutes,
+  ...remoteStorageRoutes,
   ...settingRoutes,
   ...storageRoutes,
   ...topicRoutes,

@@ -5,6 +5,7 @@ import { listClusterTopicMetrics, readClusterHistory, snapshotClusterMetrics } f
 import { listGroupsOfCluster } from '../../admin/groups/cluster-groups.ts'
 import { groupLags } from '../../admin/groups/lag.ts'
 import { listTopicMetrics, readHistory, snapshotMetrics, type TopicMetrics } from '../../admin/metrics.ts'
+import { storageStats } from '../../admin/remote-storage.ts'
 import {
   consumerLagQuery,
   consumerLagsShape,
@@ -159,9 +160,9 @@ export const metricsRoutes = [
     needs: 'viewer',
     verb: 'read storage stats',
     tag: 'metrics',
-    doc: 'The rate at which segments go to the remote tier. This version has no remote tier, so that all numbers are 0 or null.',
+    doc: 'The rate at which segments go to the remote tier, and the segments that wait for it. Without a remote tier the rates are 0, and the backlog is null.',
     answers: { 200: storageStatsShape },
-    answer: () => reply(200, { segmentsPerMin: 0, bytesPerMin: 0, backlogAgeSeconds: null }),
+    answer: (_request, rooms) => reply(200, storageStats(rooms)),
   }),
 ]
 

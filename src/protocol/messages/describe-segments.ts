@@ -1,7 +1,21 @@
 // DescribeSegments: our own API, with which brokers ask the leader of a partition for a page of its segments.
 // ApiVersions does not name it. A number of a segment that the leader does not know is NaN.
 
-import { api, array, bool, float64, int16, int32, int64, nullable, string, struct, uuid } from '../schema.ts'
+import {
+  api,
+  array,
+  bool,
+  float64,
+  int8,
+  int16,
+  int32,
+  int64,
+  nullable,
+  string,
+  struct,
+  tagged,
+  uuid,
+} from '../schema.ts'
 
 export const describeSegments = api({
   key: 30_005,
@@ -46,8 +60,16 @@ export const describeSegments = api({
         lastAppendMs: float64(),
         epochs: array({ epoch: int32(), startOffset: int64() }),
         cleanedAtMs: float64(),
+        /** The index in SEGMENT_TIERS of api/words.ts. */
+        tier: tagged(0, int8('0+', 0)),
       },
       '0+',
     ),
+    /** The lowest offset in the local tier; -1 from a leader that knows no remote tier. */
+    localStartOffset: tagged(0, int64('0+', -1)),
+    /** The version of the table that the ranges are of; -1 if the topic does not use the remote tier. */
+    remoteVersion: tagged(1, int64('0+', -1)),
+    /** The offsets that the remote tier has, ascending. */
+    ranges: tagged(2, array({ base: int64(), next: int64() }, '0+')),
   },
 })

@@ -1,8 +1,9 @@
 // The form of offload jobs in their documents (job-documents.ts). A later version of the form has another number.
 
+import { JOB_STATUSES } from '../../api/words.ts'
 import { LATEST_DATE_MS } from '../../base/clock.ts'
 import type { Row } from '../../store/store.ts'
-import { JOB_STATUSES, type JobFailure, jobId, type OffloadJob } from './jobs.ts'
+import { type JobFailure, jobId, type OffloadJob } from './jobs.ts'
 
 const HEAD = 'offload'
 const FORMAT = 1

@@ -13,8 +13,7 @@
 //
 // An attempt counts when it begins, so that a segment that ends the process is suspended too.
 
-export const JOB_STATUSES = Object.freeze(['pending', 'running', 'done', 'failed', 'cancelled'] as const)
-export type JobStatus = (typeof JOB_STATUSES)[number]
+import type { JobStatus } from '../../api/words.ts'
 
 /** The last failure of a job, or the reason for its cancellation. */
 export interface JobFailure {

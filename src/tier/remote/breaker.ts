@@ -60,10 +60,7 @@ export class Breaker {
     this.#probedAtMs = clock.monotonic()
     const asked = probe().then(
       () => null,
-      (error: unknown) => {
-        if (error instanceof ObjectStoreError) return error.message
-        throw error
-      },
+      (error: unknown) => (error instanceof Error ? error.message : String(error)),
     )
     const why = await within(clock, PROBE_MS, asked, () => `the place gave no answer within ${PROBE_MS} ms`)
     if ((why === null) === (this.#why === null)) {

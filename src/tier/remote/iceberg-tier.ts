@@ -24,6 +24,7 @@ import type { BrokerTier } from './remote-rounds.ts'
 import type { RemoteTier, TierBacklog } from './remote-tier.ts'
 import { descriptionOf, factsOf, filesMeetingSpan, NO_TABLE, piecesOf } from './table-facts.ts'
 import type { RemoteTierRooms, TierParts } from './tier-parts.ts'
+import { TableMissing } from './topic-table.ts'
 import { watchedObjects } from './watched-objects.ts'
 
 /** An inspection may see a version that is this old. */
@@ -136,7 +137,8 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
   }
 
   async function follow(): Promise<void> {
-    if (breaker.isOpen) await breaker.check()
+    // The place may take long to answer, and the leaders' part of the round does not need it.
+    if (breaker.isOpen) void breaker.check()
     await notices.follow()
   }
 
@@ -148,7 +150,11 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
     noticed: topicId => notices.state.tables.get(topicId)?.version ?? 0,
     async table({ id, name }) {
       const found = await loadedOrAway(id, name, clock.monotonic())
-      return found === null ? NO_TABLE : factsOf(found)
+      if (found !== null) return factsOf(found)
+      const version = notices.state.tables.get(id)?.version ?? 0
+      if (version === 0) return NO_TABLE
+      const { message } = new TableMissing(uriOf(objects, tableLocation(namespace, name, id)), version)
+      throw new TierAway('damaged', message)
     },
     pieces: place =>
       orTrouble(async () => {

@@ -1,16 +1,12 @@
 // The part of the worker's rounds that moves sealed segments to their tables and keeps these, as worker.ts sees it. The
 // broker that holds the lease has it; holder.ts does it.
 
-import type { SealedSegments } from '../../log/segments.ts'
+import type { Logs } from '../../log/logs.ts'
+import type { RemoteNews } from '../../log/remote-news.ts'
 import type { Lease } from '../lease.ts'
 import type { RemoteTier } from './remote-tier.ts'
 
-/** The partitions of topics with a remote tier that a broker leads and whose documents of segments have changed. */
-export interface RemoteNews {
-  /** The broker counts its changes. The holder asks for those after this one the next time. */
-  readonly to: number
-  readonly topics: readonly { readonly topicId: string; readonly partitions: readonly number[] }[]
-}
+export type { RemoteNews }
 
 /** What the holder has done since its last report, and what waits. */
 export interface OffloadReport {
@@ -25,27 +21,27 @@ export interface OffloadReport {
 }
 
 export interface RemoteRounds {
+  /** Begins a term of the lease, or goes on with it. `fence` is the version of the takeover; 0 on the embedded store. */
+  begin(fence: number): void
   /** Returns the change up to which this broker has heard the news of another one; 0: it wants all of them. */
   since(brokerId: number, incarnation: string): number
   heard(brokerId: number, incarnation: string, news: RemoteNews): void
   /**
-   * Begins the holder's part of a round, under the fence of the lease. Resolves when the work that it began has ended.
+   * Begins the holder's part of a round. Resolves when the work that it began has ended.
    * Work of an earlier round goes on; no topic has two at once. Rejects with mistakes of this program.
    */
-  run(fence: number): Promise<void>
+  run(): Promise<void>
   report(): OffloadReport
-  /** Begins nothing more, and ends what runs at its next step. */
+  /** Ends the term: the lease is lost. Work that runs ends at its next step. */
+  end(): void
+  /** Ends the term, and begins no other one. */
   release(): void
   /** Releases, and resolves when all work has ended. */
   close(): Promise<void>
 }
 
 /** The log as the holder reads it, without the lead of partitions. */
-export interface HolderLogs {
-  sealedSegments(topicId: string, index: number): Promise<SealedSegments>
-  /** Yields whole batches as clients see them. Throws UnreadableBatch for one that fails its checksum. */
-  readRange(topicId: string, index: number, base: number, next: number): AsyncIterable<readonly Uint8Array[]>
-}
+export type HolderLogs = Pick<Logs, 'sealedSegments' | 'readRange'>
 
 export interface HolderRooms {
   readonly lease: Pick<Lease, 'isHeld' | 'fence' | 'look'>

@@ -6,7 +6,7 @@ import type { Guard } from '../iceberg/commit.ts'
 import { fenced, fenceOf, takeFence } from '../iceberg/fence.ts'
 import type { CommitDeps } from '../iceberg/put-once.ts'
 import { createTable, loadTable, type Table } from '../iceberg/table.ts'
-import { tableLocation } from '../iceberg/table-files.ts'
+import { tableLocation, uriOf } from '../iceberg/table-files.ts'
 import { probeCreateOnly } from '../objects/probe.ts'
 import type { TopicOfJobs } from '../offload/plan-jobs.ts'
 import type { HolderRooms } from './remote-rounds.ts'
@@ -28,6 +28,22 @@ export class PlaceUnsafe extends Error {
   constructor(uri: string) {
     super(`${uri} does not create an object only once (If-None-Match: *): two brokers could commit one version`)
   }
+}
+
+/** The place has nothing of a table that it had. It may be another place, or not be mounted. */
+export class TableMissing extends Error {
+  override readonly name = 'TableMissing'
+
+  constructor(uri: string, version: number) {
+    super(
+      `${uri} has no table, and it had version ${version}: nothing is offloaded there; bring it back, or begin anew by switching remote.storage.enable off (with remote.log.delete.on.disable) and on again`,
+    )
+  }
+}
+
+/** This broker gave the lease back, or lost it. Another one goes on. */
+export class NotHolder extends Error {
+  override readonly name = 'NotHolder'
 }
 
 export class TopicTable {
@@ -54,22 +70,29 @@ export class TopicTable {
     return { clock, random, patience: this.#term.patience }
   }
 
-  /** Resolves with the table; null if there is none. Rejects with what loadTable rejects with. */
-  async load(): Promise<Table | null> {
-    if (!this.isLoaded) {
-      this.table = await loadTable(this.#parts.objects, this.location)
-      this.isLoaded = true
+  /**
+   * Loads the table if it was not loaded yet; null if there is none. Rejects with TableMissing, and as loadTable does.
+   */
+  async load(): Promise<void> {
+    if (this.isLoaded) return
+    const { objects, notices } = this.#parts
+    this.table = await loadTable(objects, this.location)
+    const known = notices.state.tables.get(this.#topic.topicId)
+    if (this.table === null && known !== undefined && known.version > 0) {
+      const missing = new TableMissing(uriOf(objects, this.location), known.version)
+      if (known.foreign === null) await this.noteForeign({ path: this.location, why: missing.message })
+      throw missing
     }
-    return this.table
+    this.isLoaded = true
   }
 
   /** Resolves when the lease is certain, or throws. */
   readonly confirm = async (): Promise<void> => {
     const { lease, fence, patience } = this.#term
     // An open breaker ends attempts in their own way.
-    if (patience.ended?.aborted === true) throw new Error('the broker gives the lease back')
+    if (patience.ended?.aborted === true) throw new NotHolder('this broker gives the lease back')
     await lease.look()
-    if (!lease.isHeld || lease.fence !== fence) throw new Error('this broker no longer holds the lease')
+    if (!lease.isHeld || lease.fence !== fence) throw new NotHolder('this broker no longer holds the lease')
   }
 
   /** Refuses a commit under another fence, or without the lease. */
