@@ -35,8 +35,7 @@ def clickhouse(asked):
     from chdb.session import Session
 
     session = Session()
-    # By default it asks ten times for an operation that is refused.
-    session.query("SET allow_experimental_database_iceberg = 1, http_max_tries = 1")
+    session.query("SET allow_experimental_database_iceberg = 1")
     header = f"Authorization: Bearer {asked['token']}"
     session.query(
         f"CREATE DATABASE ketch ENGINE = DataLakeCatalog('{asked['catalog']}/v1') "

@@ -32,8 +32,11 @@ export interface Session {
   sums(asked: readonly Asked[]): Promise<Sums[][]>
   /** Resolves with the names of the tables. */
   tables(): Promise<string[]>
-  /** Tries to drop the table, and resolves with the refusal. Rejects if the engine did it. */
-  refusedDrop(topic: string): Promise<string>
+  /**
+   * Tries to drop the table, and resolves with the refusal. Rejects if the engine did it. Null for an engine that asks
+   * again for half a minute.
+   */
+  readonly refusedDrop: ((topic: string) => Promise<string>) | null
 }
 
 function rowsOf(answer: Answer | undefined): readonly (readonly unknown[])[] {
@@ -95,7 +98,8 @@ export const ENGINES: readonly Engine[] = [
         'SHOW TABLES FROM ketch',
         topic => `ketch.\`default.${topic}\``,
       )
-      return { ...session, tables: async () => (await session.tables()).map(name => name.replace(/^default\./, '')) }
+      const tables = async () => (await session.tables()).map(name => name.replace(/^default\./, ''))
+      return { ...session, tables, refusedDrop: null }
     },
   },
   {
