@@ -7,6 +7,7 @@ import { publishLag } from './admin/groups/lag-gauges.ts'
 import { createHealth, type HealthRooms } from './admin/health.ts'
 import { PeerMetrics } from './admin/peer-metrics.ts'
 import { RecordReaders } from './admin/records/readers.ts'
+import { SegmentInspections } from './admin/segment-inspections.ts'
 import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
 import { openPolicies, type Policies } from './auth/clients/policies.ts'
 import { watchRules } from './auth/clients/rule-watch.ts'
@@ -646,6 +647,7 @@ type OfHttp =
   | 'health'
   | 'build'
   | 'recordReaders'
+  | 'segmentInspections'
   | 'peerMetrics'
   | 'consoleFiles'
   | 'catalogSource'
@@ -680,6 +682,7 @@ async function openHttp(
     accounts,
     singleSignOn: await openSso(rooms, accounts),
     recordReaders: new RecordReaders(),
+    segmentInspections: new SegmentInspections(rooms),
     peerMetrics: new PeerMetrics(rooms),
     health: createHealth({
       ...rooms,

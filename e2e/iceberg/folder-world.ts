@@ -1,5 +1,5 @@
-// Tables in a folder without a broker that writes them: a holder of the lease offloads batches of every form, also those
-// that no client of ours can produce, and another writer commits in between.
+// Tables in a folder without a broker that writes them: a holder of the lease offloads batches of every form, also of
+// forms that no client of ours produces, and another writer commits in between.
 
 import assert from 'node:assert/strict'
 import { seededRandom } from '../../src/base/random.ts'

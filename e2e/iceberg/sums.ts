@@ -1,6 +1,6 @@
-// The sums that are compared: for each partition the number of records, the bounds of their offsets, and a digest each of keys,
-// values and headers in the order of the offsets. SQL engines compute them with the queries here; `sumsOf` computes
-// them from records that a Kafka client has read.
+// The sums that are compared: for each partition the number of records, the bounds of their offsets, and a digest each
+// of keys, values and headers in the order of the offsets. SQL engines compute them with the queries here; `sumsOf`
+// computes them from records that a Kafka client has read.
 //
 //   digest of a column = md5 of the texts of its rows, one after the other, in the order of the offsets
 //   text of a key or value = its md5 as hexadecimal digits, or '-' for null

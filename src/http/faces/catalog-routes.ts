@@ -4,6 +4,7 @@
 
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { whyNoTier } from '../../admin/remote-storage.ts'
 import { integer } from '../../api/query.ts'
 import { TierAway } from '../../log/archive.ts'
 import { fullKey, type Settings } from '../../settings/settings.ts'
@@ -70,9 +71,8 @@ const pageQuery = z.looseObject({
 })
 
 /** Returns the source, or why the broker has no source. */
-function sourceOf({ catalogSource }: HttpRooms): CatalogSource | Problem {
-  const key = fullKey('storage.remote.path')
-  return catalogSource ?? problem('NOT_FOUND', `There is no catalog, because ${key} is not set on this broker.`)
+function sourceOf({ catalogSource, settings }: HttpRooms): CatalogSource | Problem {
+  return catalogSource ?? problem('REMOTE_TIER_OFF', `There are no tables: ${whyNoTier(settings)}`)
 }
 
 /** Returns the source if it has the namespace, or the problem. */

@@ -297,7 +297,7 @@ test('there are no views', async t => {
 test('a broker without a remote tier says what to set', async t => {
   const { ask } = await start(t, null)
   for (const path of ['/config', '/namespaces', TABLES, `${TABLES}/orders`])
-    assertError(await ask(path), 404, 'NotFoundException', /svc\.storage\.remote\.path is not set/)
+    assertError(await ask(path), 404, 'NotFoundException', /svc\.storage\.remote\.path is unset/)
   assertError(await ask(TABLES, { method: 'POST' }), 406, 'UnsupportedOperationException')
 })
 
