@@ -226,6 +226,18 @@ test('names that differ only after escaping, or in case, are different tables', 
     assertError(await ask(`${TABLES}/${name}`), 404, 'NoSuchTableException')
 })
 
+test('a topic with dots in its name is found by clients that take the dots for namespaces', async t => {
+  const tables = await catalogTables(t)
+  await tables.open('orders.eu.v1')
+  const { ask } = await start(t, tables)
+  const whole = (await ask(`${TABLES}/orders.eu.v1`)).body
+  for (const path of ['default%1Forders/tables/eu.v1', 'default%1Forders%1Feu/tables/v1'])
+    assert.deepEqual((await ask(`/namespaces/${path}`)).body, whole)
+  assertError(await ask('/namespaces/default%1Forders/tables/eu'), 404, 'NoSuchTableException', /"orders\.eu"/)
+  for (const path of ['default%1F/tables/orders.eu.v1', '%1Fdefault/tables/orders.eu.v1'])
+    assertError(await ask(`/namespaces/${path}`), 404, 'NoSuchNamespaceException')
+})
+
 test('every write is refused with 406, whether the table exists or not', async t => {
   const tables = await catalogTables(t)
   const holder = await tables.open('orders')
