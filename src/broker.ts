@@ -30,7 +30,7 @@ import { openProducerIds } from './coordinator/producer-ids.ts'
 import { openReadPositions } from './coordinator/read-positions.ts'
 import type { Face } from './http/faces/face.ts'
 import type { HttpLimits } from './http/listener.ts'
-import type { AnyRoute, HttpRooms } from './http/route.ts'
+import type { AnyRoute, CatalogSource, HttpRooms } from './http/route.ts'
 import type { HttpServer } from './http/server.ts'
 import { type Authentication, openAuthentication } from './kafka/authentication.ts'
 import { Admission } from './kafka/connection/admission.ts'
@@ -88,6 +88,8 @@ export interface HttpOverrides {
   readonly routes?: readonly AnyRoute[]
   /** Faces that the broker serves beside its own. */
   readonly faces?: readonly Face[]
+  /** The tables that the catalog shows, in place of those of the remote tier. */
+  readonly catalogSource?: CatalogSource | null
   readonly limits?: Partial<HttpLimits>
   readonly hashParameters?: HashParameters
   /** The folder of a built console, in place of console/dist. */
@@ -648,6 +650,7 @@ type OfHttp =
   | 'segmentInspections'
   | 'peerMetrics'
   | 'consoleFiles'
+  | 'catalogSource'
 
 /**
  * Loads the packages of the HTTP side. They take longer to load than the rest of a start, so tests of the Kafka side
@@ -671,7 +674,7 @@ async function openHttp(
     ReturnType<typeof loadHttp>
   >,
   rooms: Omit<HttpRooms, OfHttp> & Pick<HealthRooms, 'isUp'> & Certified,
-  { routes, faces = [], limits = {}, hashParameters, consoleFolder }: HttpOverrides = {},
+  { routes, faces = [], limits = {}, hashParameters, consoleFolder, catalogSource = null }: HttpOverrides = {},
 ): Promise<HttpServer> {
   const certificate = await openServerCertificate('server', rooms)
   const accounts = await openAccounts({ ...rooms, isShared: rooms.catalogue.isShared, hashParameters })
@@ -687,6 +690,7 @@ async function openHttp(
     }),
     build: openBuild(),
     consoleFiles: openConsoleFiles(rooms.logger, consoleFolder),
+    catalogSource: catalogSource ?? rooms.remoteTier,
   }
   const all = { ...rooms, ...own }
   const served = [...openFaces(all, routes), ...faces]

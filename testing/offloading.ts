@@ -90,6 +90,7 @@ export interface HolderRooms {
   readonly clock?: Clock
   readonly seed?: number
   readonly more?: Partial<OffloadDeps>
+  readonly topic?: typeof TOPIC
 }
 
 export interface Holder {
@@ -122,16 +123,18 @@ export function testOffloadDeps(
 }
 
 /** A new holder: it loads the table, which is the truth, and commits its fence first. */
-export async function newHolder({ objects, store, encoders, clock, seed, more }: HolderRooms): Promise<Holder> {
+export async function newHolder(rooms: HolderRooms): Promise<Holder> {
+  const { objects, store, encoders, clock, seed, more, topic = TOPIC } = rooms
   const first = testOffloadDeps(encoders, { ...(clock && { clock }), ...(seed && { seed }), ...(more && { more }) })
-  const created = await createTable(objects, LOCATION, { 'kafka.topic': TOPIC.topicName }, first)
+  const location = tableLocation('default', topic.topicName, topic.topicId)
+  const created = await createTable(objects, location, { 'kafka.topic': topic.topicName }, first)
   const taken = await takeFence(created, 0, () => {}, first)
   const deps = { ...first, fence: taken.fence }
   const { fence } = deps
   const documents = new JobDocuments({ store, clock: deps.clock, random: deps.random })
   const nowMs = () => deps.clock.now()
   const put = async (decide: (jobs: Jobs) => readonly OffloadJob[]) => {
-    const answer = await documents.change(TOPIC, jobs => {
+    const answer = await documents.change(topic, jobs => {
       const changed = decide(jobs)
       return { answer: changed, put: changed }
     })
@@ -140,7 +143,7 @@ export async function newHolder({ objects, store, encoders, clock, seed, more }:
   }
   const plan = (all: readonly SealedForTest[]) => (jobs: Jobs) =>
     planJobs(
-      TOPIC,
+      topic,
       all.map(({ segment }) => segment),
       jobs,
       readArchived(holder.table.metadata.properties),
@@ -156,7 +159,7 @@ export async function newHolder({ objects, store, encoders, clock, seed, more }:
       const claimed = await put(jobs =>
         [...jobs.values()].filter(isClaimable).map(job => must(claim(job, fence, nowMs()))),
       )
-      const stored = await documents.of(TOPIC.topicId)
+      const stored = await documents.of(topic.topicId)
       assert.ok(!('kind' in stored))
       // Also those of an earlier round whose outcome was unknown.
       const running = [...stored.values()].filter(({ status }) => status === 'running')
@@ -170,7 +173,7 @@ export async function newHolder({ objects, store, encoders, clock, seed, more }:
       return outcomes
     },
     async jobs() {
-      const jobs = await documents.of(TOPIC.topicId)
+      const jobs = await documents.of(topic.topicId)
       assert.ok(!('kind' in jobs))
       return [...jobs.values()].sort((a, b) => a.partition - b.partition || a.base - b.base)
     },

@@ -134,6 +134,7 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
       }
       if (!Object.hasOwn(route.answers, outcome.status))
         throw new Error(`${route.method} ${route.path} answers ${outcome.status}, which it does not document`)
+      if (route.isBareHead && request.method === 'HEAD' && outcome.status === 200) return answer.code(204).send()
       answer.code(outcome.status)
       if (outcome.body !== undefined && !answer.hasHeader('content-type')) answer.header('content-type', face.writes)
       return answer.send(outcome.body)

@@ -35,6 +35,9 @@ import type { StorageWorker } from '../tier/worker.ts'
 import type { ConsoleFiles } from './console-files.ts'
 import type { Problem } from './problems.ts'
 
+/** The parts of the remote tier that the catalog shows. */
+export type CatalogSource = Pick<RemoteTier, 'namespace' | 'tables' | 'metadata'>
+
 /** The lower rooms, in the form that routes use. */
 export interface HttpRooms {
   readonly accounts: Accounts
@@ -52,8 +55,10 @@ export interface HttpRooms {
   /** The other brokers. */
   readonly peers: Peers
   readonly storageWorker: StorageWorker
-  /** Null on a broker without storage.remote.path. */
+  /** The tables of topics; null without `storage.remote.path`. */
   readonly remoteTier: RemoteTier | null
+  /** The tables that the catalog shows; null without a remote tier. */
+  readonly catalogSource: CatalogSource | null
   readonly recordReaders: RecordReaders
   readonly segmentInspections: SegmentInspections
   /** The metrics of the other brokers. */
@@ -158,6 +163,8 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
    * (places.ts).
    */
   readonly isProbe?: true
+  /** True if HEAD is answered 204 where GET is answered 200, as a foreign API demands. */
+  readonly isBareHead?: true
   /** Verb and noun, such as `create topic`: the operation in OpenAPI, and the verb of the audit line of a mutation. */
   readonly verb: string
   /** The section of the reference. */

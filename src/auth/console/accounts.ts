@@ -27,6 +27,7 @@ import { type Busy, createPasswordHashes, type HashParameters, type PasswordHash
 import { createPasswords, type SignInRefusal } from './passwords.ts'
 import { createSessionTokens, type SessionClaims } from './session-tokens.ts'
 import { createSignInThrottle } from './sign-in-throttle.ts'
+import { createTokenCheck } from './token-check.ts'
 import { isEmpty, openUserStore, type User, type UserStore, type Users } from './user-store.ts'
 
 export type { SignInRefusal } from './passwords.ts'
@@ -58,6 +59,11 @@ export interface Accounts {
   identify(token: string, visitor: Visitor): Promise<Identity | null>
   /** Resolves with the user who may use HTTP Basic with this name and password. Throws what the store throws. */
   checkPassword(username: string, password: string, visitor: Visitor): Promise<Identity | SignInRefusal>
+  /**
+   * Resolves with null if the caller's token is the expected one. Wrong tokens are throttled as failed sign-ins of the
+   * name are. Throws what the store throws.
+   */
+  checkToken(name: string, given: string, expected: string, visitor: Visitor): Promise<SignInRefusal | null>
   /** Begins a session by name and password. Throws what the store throws. */
   signIn(username: string, password: string, visitor: Visitor): Promise<Session | SignInRefusal>
   /** Begins a session for a user whom an identity provider has authenticated and who has no row among the users. */
@@ -160,6 +166,7 @@ export async function openAccounts({
   })
 
   const passwords = createPasswords({ users, newest, hashes, throttle, clock, random, logger, metrics })
+  const checkToken = createTokenCheck({ throttle, logger, metrics })
   let isReadable = true
   try {
     await makeAdmin()
@@ -208,6 +215,7 @@ export async function openAccounts({
     isSecured: settings.get('admin.security-enabled'),
     users,
     ...making,
+    checkToken,
 
     async identify(token, visitor) {
       const claims = await tokens.read(token)

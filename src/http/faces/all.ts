@@ -4,10 +4,14 @@ import type { AnyRoute, HttpRooms } from '../route.ts'
 import { allRoutes } from '../routes/all.ts'
 import { actuatorFace, isActuator } from './actuator.ts'
 import { ADMIN_PATH, adminFace } from './admin.ts'
+import { catalogFace } from './catalog.ts'
 import { consoleFace } from './console.ts'
 import type { Face } from './face.ts'
 
-/** Opens the faces. `routes` are those of all faces together; their paths tell them apart. */
+/**
+ * Opens the faces. `routes` are those of all faces that follow Ketch's own rules; their paths tell them apart. The
+ * catalog follows Iceberg's, and its routes are its own.
+ */
 export function openFaces(
   { accounts, clock, settings }: Pick<HttpRooms, 'accounts' | 'clock' | 'settings'>,
   routes: readonly AnyRoute[] = allRoutes,
@@ -17,6 +21,7 @@ export function openFaces(
   return [
     adminFace(access, routes.filter(isAdmin)),
     actuatorFace(access, routes.filter(isActuator)),
+    catalogFace(access, settings),
     consoleFace(
       access,
       routes.filter(route => !isAdmin(route) && !isActuator(route)),

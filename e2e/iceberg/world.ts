@@ -1,0 +1,21 @@
+// The tables that the engines read, and the records that they must find. The engines know only the URL and the token
+// of the catalog.
+
+import type { SeenRecord } from './sums.ts'
+
+export interface World {
+  /** The URL of the catalog without `/v1`. */
+  readonly catalog: string
+  readonly token: string
+  /** The folder of the tables. */
+  readonly folder: string
+  /** Each topic with a table, and the records that a Kafka client reads from it. */
+  readonly topics: ReadonlyMap<string, readonly SeenRecord[]>
+  /**
+   * Moves the log start of partition 0 of the first topic, and waits until files below it are gone from the table.
+   * Resolves with the log start. The engines still see records below it, in a file that has others above it.
+   */
+  retain(): Promise<number>
+}
+
+export const TOKEN = 'the token of the catalog in this test'
