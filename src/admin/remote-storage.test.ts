@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { TierAway } from '../log/archive.ts'
 import { testSettings } from '../settings/settings.ts'
+import { StoreUnavailable } from '../store/store.ts'
 import type { RemoteTier, TableDescription, TierBacklog, TierState } from '../tier/remote/remote-tier.ts'
 import { describeRemote, storageStats, whyNoTier } from './remote-storage.ts'
 
@@ -44,11 +45,16 @@ test('a broker without a remote tier says which setting switches it on', () => {
   assert.equal(whyNoTier(testSettings()), 'svc.storage.remote.path is unset (default).')
 })
 
-function world(describe: (topicId: string) => Promise<TableDescription | null>, state: Partial<TierState> = {}) {
+function world(
+  describe: (topicId: string) => Promise<TableDescription | null>,
+  state: Partial<TierState> = {},
+  follow = async () => {},
+) {
   const clock = new SimulatedClock()
   const asked: string[] = []
   const remoteTier = {
     ...{ uri: 's3://bucket', namespace: 'default', backlog: () => null, state: () => ({ ...WELL, ...state }) },
+    follow,
     tables: () => ['a', 'b', 'c'].map(name => ({ topicId: `id of ${name}`, topicName: name })),
     describeTable(topicId: string) {
       asked.push(topicId)
@@ -98,6 +104,34 @@ test('a store that does not answer is waited for two seconds, and not asked whil
   const open = world(async () => TABLE, { breaker: 'open', why: 'The store answered 503.' })
   const { tables, breaker, trouble } = await describeRemote(open.rooms, PAGE)
   assert.deepEqual([breaker, trouble, tables[0]!.trouble, open.asked], ['open', 'The store answered 503.', trouble, []])
+})
+
+test('what the holder said last is heard first, and a store that cannot tell it does not prevent the answer', async () => {
+  const steps: string[] = []
+  const heard = world(
+    async () => {
+      steps.push('described')
+      return TABLE
+    },
+    {},
+    async () => {
+      steps.push('heard')
+    },
+  )
+  await describeRemote(heard.rooms, { ...PAGE, limit: 1 })
+  assert.deepEqual(steps, ['heard', 'described'])
+  const away = world(
+    async () => TABLE,
+    {},
+    () => Promise.reject(new StoreUnavailable('away')),
+  )
+  assert.equal((await describeRemote(away.rooms, PAGE)).total, 3)
+  const silent = world(
+    async () => TABLE,
+    {},
+    () => new Promise(() => {}),
+  )
+  assert.equal((await silent.clock.passing(describeRemote(silent.rooms, PAGE))).total, 3)
 })
 
 test('a defect is not taken for a store that is away', async () => {

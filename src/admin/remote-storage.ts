@@ -8,6 +8,7 @@ import { type Clock, within } from '../base/clock.ts'
 import { TierAway } from '../log/archive.ts'
 import type { Settings } from '../settings/settings.ts'
 import { capabilityStates } from '../settings/switches.ts'
+import { isStoreFailure } from '../store/store.ts'
 import type { RemoteTier, TableName } from '../tier/remote/remote-tier.ts'
 
 export interface RemoteRooms {
@@ -29,6 +30,18 @@ export function whyNoTier(settings: Settings): string {
 export interface StatsRooms {
   readonly remoteTier: Pick<RemoteTier, 'backlog'> | null
   readonly clock: Clock
+}
+
+/**
+ * Resolves when this broker knows what the holder of the lease said last, or when it cannot hear it now. A broker that
+ * leads no partition hears it at no other time.
+ */
+export async function hearHolder({ remoteTier, clock }: Pick<RemoteRooms, 'clock' | 'remoteTier'>): Promise<void> {
+  const heard = remoteTier?.follow().catch((error: unknown) => {
+    // The answer then shows the state as it was known last.
+    if (!isStoreFailure(error)) throw error
+  })
+  await within(clock, ANSWER_MS, Promise.resolve(heard), () => undefined)
 }
 
 /** Returns what the holder of the lease said last; rates of 0 and nulls before that, and without a remote tier. */
@@ -58,6 +71,7 @@ export async function describeRemote(
   { isWanted, order, offset, limit }: TablePage,
 ): Promise<RemoteStorage> {
   const { remoteTier: tier, settings, clock } = rooms
+  await hearHolder(rooms)
   const { breaker, why, sinceMs, createOnly, readsWaiting, cacheBytes, suspended, passed, foreign } = tier.state()
   const reasons = new Map(foreign.map(each => [each.topicId, each.why]))
   const ascending = tier.tables().filter(({ topicName }) => isWanted(topicName))

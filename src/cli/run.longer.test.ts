@@ -7,6 +7,7 @@ import { adminClient } from '../../testing/admin-client.ts'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
 import { makeCertificate, noOpenssl } from '../../testing/certificate.ts'
 import { batchOf, produceTo } from '../../testing/kafka.ts'
+import { ketch, type Typed } from '../../testing/run-ketch.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { systemClock } from '../base/clock.ts'
 import { createTopics } from '../protocol/messages/create-topics.ts'
@@ -15,59 +16,11 @@ import { offsetCommit } from '../protocol/messages/offset-commit.ts'
 import type { Values } from '../settings/settings.ts'
 import { commands } from './commands/all.ts'
 import { COMMON } from './common-options.ts'
-import { runCommand } from './run.ts'
-import type { Variable } from './terminal.ts'
 import { meansVerb } from './verb-first.ts'
 
 const PASSWORD = 'correct horse battery'
 const SECURED: Partial<Values> = { 'admin.password': PASSWORD }
 const OPEN: Partial<Values> = { 'admin.security-enabled': false }
-
-interface Typed {
-  readonly variables?: Partial<Record<Variable, string>>
-  /** The answers of the user, one for each question. Without them the command has no terminal. */
-  readonly answers?: readonly string[]
-  /** The standard input, chunk by chunk. */
-  readonly input?: readonly (string | Buffer)[]
-  readonly interrupted?: AbortSignal
-  readonly onOut?: () => void
-}
-
-/** Runs a command as a shell would: takes words, and returns the output and the exit status. */
-async function ketch(line: string | readonly string[], typed: Typed = {}) {
-  const { variables = {}, answers, input = [], interrupted, onOut } = typed
-  let out = ''
-  let err = ''
-  const left = [...(answers ?? [])]
-  const questions: string[] = []
-  const terminal = {
-    out(text: string) {
-      out += text
-      onOut?.()
-    },
-    err(text: string) {
-      // Keep only the text that a terminal shows: the next text overwrites a line of progress.
-      const [before, after] = (err + text).split('\r\u001b[K') as [string, string?]
-      err = after === undefined ? before : before.slice(0, before.lastIndexOf('\n') + 1) + after
-    },
-    async write(bytes: Uint8Array) {
-      out += Buffer.from(bytes).toString()
-    },
-    async *input() {
-      for (const chunk of input) yield Buffer.from(chunk)
-    },
-    isWatched: answers !== undefined,
-    isOutSeen: answers !== undefined,
-    variable: (name: Variable) => variables[name],
-    async ask(question: string) {
-      questions.push(question)
-      return left.shift() ?? null
-    },
-    interrupted: interrupted ?? new AbortController().signal,
-  }
-  const status = await runCommand(typeof line === 'string' ? line.split(' ') : line, terminal, systemClock)
-  return { status, out, err, questions }
-}
 
 async function started(t: CleanUp, settings: Partial<Values> = OPEN) {
   const store = createMemoryStore(systemClock)

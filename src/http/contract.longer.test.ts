@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { atLength } from '../../testing/at-length.ts'
 import { startBroker } from '../../testing/broker.ts'
@@ -10,13 +13,20 @@ import { createTopic } from '../../testing/topic.ts'
 import { offsetCommit } from '../protocol/messages/offset-commit.ts'
 import type { Values } from '../settings/settings.ts'
 
+async function folderOf(t: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
+  t.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
 /**
  * Checks the contract of a secured and of an open broker. First it creates the topic and the group that requests
  * name; other requests create everything else.
  */
 async function check(t: TestContext, stores: () => Promise<Partial<Values>>): Promise<void> {
-  const secured = await startBroker(t, { ...roleSettings, ...(await stores()) }, { hasHttp: true })
-  const open = { ...roleSettings, 'admin.security-enabled': false, ...(await stores()) }
+  const tier = async () => ({ ...roleSettings, 'storage.remote.path': await folderOf(t), ...(await stores()) })
+  const secured = await startBroker(t, await tier(), { hasHttp: true })
+  const open = { ...(await tier()), 'admin.security-enabled': false }
   await createTopic(secured, SAMPLE, 1)
   const partitions = [{ partitionIndex: 0, committedOffset: 0, committedMetadata: null }]
   const wire = await secured.connect()

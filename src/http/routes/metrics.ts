@@ -5,7 +5,7 @@ import { listClusterTopicMetrics, readClusterHistory, snapshotClusterMetrics } f
 import { listGroupsOfCluster } from '../../admin/groups/cluster-groups.ts'
 import { groupLags } from '../../admin/groups/lag.ts'
 import { listTopicMetrics, readHistory, snapshotMetrics, type TopicMetrics } from '../../admin/metrics.ts'
-import { storageStats } from '../../admin/remote-storage.ts'
+import { hearHolder, storageStats } from '../../admin/remote-storage.ts'
 import {
   consumerLagQuery,
   consumerLagsShape,
@@ -162,7 +162,10 @@ export const metricsRoutes = [
     tag: 'metrics',
     doc: 'The rate at which segments go to the remote tier, and the segments that wait for it. Without a remote tier the rates are 0, and the backlog is null.',
     answers: { 200: storageStatsShape },
-    answer: (_request, rooms) => reply(200, storageStats(rooms)),
+    async answer(_request, rooms) {
+      await hearHolder(rooms)
+      return reply(200, storageStats(rooms))
+    },
   }),
 ]
 

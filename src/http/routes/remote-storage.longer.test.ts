@@ -178,10 +178,7 @@ test('an operator cancels and retries a job, and a move that its state forbids i
     unreadable: [],
   })
   assert.match(broker.log(), new RegExp(`svc\\.audit .*cancel offload job .*${id}`))
-  assert.match(
-    broker.log(),
-    /svc\.audit .*retry failed offload jobs .*\\"topic\\":\\"orders\\"|retry failed offload jobs/,
-  )
+  assert.match(broker.log(), /svc\.audit .*retry failed offload jobs .*orders/)
 })
 
 test('bad input of the routes of the remote tier is refused by name', async t => {
@@ -253,7 +250,7 @@ test('a place that is gone is a trouble of its rows and of health, and everythin
   await append(broker, 'orders')
   await eventually(
     'the table cannot be read',
-    async () => (await read(ask, '/api/v1/storage/remote')).tables[0]?.trouble !== null,
+    async () => typeof (await read(ask, '/api/v1/storage/remote')).tables[0]?.trouble === 'string',
     30_000,
   )
   const health = await ask('GET', '/api/v1/health')
