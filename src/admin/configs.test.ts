@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { openLogWorld } from '../../testing/sim/logs.ts'
 import { topicPattern } from '../../testing/topic-pattern.ts'
+import { FEATURES } from '../cluster/broker-record.ts'
 import { isRefusal, type Refusal } from '../protocol/errors.ts'
 import { loadSettings } from '../settings/load.ts'
 import { settingsTable, type testSettings } from '../settings/settings.ts'
@@ -27,7 +28,7 @@ async function open(t: TestContext, overrides: Parameters<typeof testSettings>[0
     endpoints,
     version: null,
     certificates: [],
-    features: [],
+    features: FEATURES,
     expiryMs: 1_000,
   }
   const cluster = { brokers: () => [self], others: () => [] }
@@ -417,4 +418,47 @@ test('resources that have configs are listed', async t => {
     { type: 'broker-logger', name: '4' },
     { type: 'broker', name: '4' },
   ])
+})
+
+test('a topic gets the remote tier, and loses it only together with its table', async t => {
+  const { create, alter, catalogue, entry } = await open(t, { 'storage.remote.path': '/tables' })
+  await create('orders')
+  const isRemote = () => catalogue.current().topics.get('orders')!.resolved.remoteStorageEnable
+  assert.equal(await alter('topic', 'orders', [['set', 'remote.storage.enable', 'true']]), 'done')
+  assert.equal(isRemote(), true)
+  const bare = /^INVALID_CONFIG: It is invalid to disable remote storage without deleting remote data/
+  assert.match(await alter('topic', 'orders', [['set', 'remote.storage.enable', 'false']]), bare)
+  assert.match(await alter('topic', 'orders', [['delete', 'remote.storage.enable']]), bare)
+  assert.match(await alter('topic', 'orders', [['set', 'retention.ms', '5']], { isWhole: true }), bare)
+  assert.match(
+    await alter('topic', 'orders', [['set', 'cleanup.policy', 'compact']]),
+    /^INVALID_CONFIG: Remote log storage/,
+  )
+  assert.equal(isRemote(), true)
+  assert.equal(await alter('topic', 'orders', [['set', 'remote.log.copy.disable', 'true']]), 'done')
+  const off = [
+    ['set', 'remote.storage.enable', 'false'],
+    ['set', 'remote.log.delete.on.disable', 'true'],
+  ] as const
+  assert.equal(await alter('topic', 'orders', off), 'done')
+  assert.equal(isRemote(), false)
+  assert.equal(entry('topic', 'orders', 'remote.log.delete.on.disable').value, 'true')
+})
+
+test('a pattern that gives the remote tier is not shown as the giver for a compacted topic', async t => {
+  const topics = [topicPattern('*', { remoteStorageEnabled: true })]
+  const { create, entry } = await open(t, { topics, 'storage.remote.path': '/tables' })
+  await create('orders')
+  await create('changes', { 'cleanup.policy': 'compact' })
+  const shown = (name: string) => {
+    const { value, source } = entry('topic', name, 'remote.storage.enable')
+    return [value, source]
+  }
+  assert.deepEqual(
+    [shown('orders'), shown('changes')],
+    [
+      ['true', 'settings'],
+      ['false', 'default'],
+    ],
+  )
 })

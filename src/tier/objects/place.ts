@@ -6,7 +6,7 @@ import type { Objects } from './objects.ts'
 import { openS3 } from './s3.ts'
 import type { S3Options } from './s3-client.ts'
 
-export { parsePlace, type RemotePlace as Place }
+export { parsePlace }
 
 /**
  * Opens a place. Asks no store: a store that is away rejects the first call, and not this one. Loads the client of S3
