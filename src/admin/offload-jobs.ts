@@ -30,7 +30,11 @@ export interface FoundJobs {
 /** Resolves to the jobs of a topic, or with null of all topics. Throws what the store throws. */
 export async function readJobs(rooms: JobRooms, topic: NamedTopic | null): Promise<FoundJobs> {
   const topics = topic === null ? topicsWithJobs(rooms) : [topic]
-  const found = await aFewAtATime(rooms.clock, topics, async each => [each, await rooms.remoteTier.jobs.of(each.id)] as const)
+  const found = await aFewAtATime(
+    rooms.clock,
+    topics,
+    async each => [each, await rooms.remoteTier.jobs.of(each.id)] as const,
+  )
   const jobs: ShownJob[] = []
   const unreadable: UnreadableJobs[] = []
   for (const [each, ofTopic] of found) {

@@ -58,7 +58,9 @@ export async function describeRemote(
   const ascending = tier.tables().filter(({ topicName }) => isWanted(topicName))
   const wanted = order === 'asc' ? ascending : ascending.toReversed()
   const shown = wanted.slice(offset, offset + limit)
-  const tables = await aFewAtATime(clock, shown, table => describeTable(rooms, table, reasons.get(table.topicId) ?? null))
+  const tables = await aFewAtATime(clock, shown, table =>
+    describeTable(rooms, table, reasons.get(table.topicId) ?? null),
+  )
   return {
     ...{ place: tier.uri, namespace: tier.namespace },
     ...{ breaker, breakerSince: new Date(sinceMs).toISOString(), trouble: why, createOnly },

@@ -95,12 +95,9 @@ const remoteTableShape = z
   .object({
     topic: z.string(),
     topicId: z.string(),
-    location: z
-      .string()
-      .nullable()
-      .meta({
-        description: 'The folder of the table as a URI. Null, like the numbers, if the object store does not answer.',
-      }),
+    location: z.string().nullable().meta({
+      description: 'The folder of the table as a URI. Null, like the numbers, if the object store does not answer.',
+    }),
     version: z.int().nullable().meta({ description: 'The number of its newest metadata file.' }),
     snapshots: z.int().nullable(),
     files: z.int().nullable().meta({ description: 'Data files of the current snapshot.' }),
@@ -314,7 +311,7 @@ export const segmentDetailShape = z.object({
   partition: z.int(),
   leaderId: z.int().nullable().meta({ description: 'Null while no broker leads the partition.' }),
   segment: segmentShape,
-  job: offloadJobShape.nullable().meta({ description: 'The offload job of the segment; null if there is none.' }),
+  job: offloadJobShape.nullable().meta({ description: 'The offload job of the segment; null if it has none.' }),
   inspection: z.enum(INSPECTIONS).meta({
     description:
       'none: no offset of the segment is in the remote tier. full: too many inspections wait. late: it takes longer than svc.admin.segment-inspection.timeout; ask again. failed: the remote tier does not answer.',

@@ -4,8 +4,8 @@
 import { listClusterTopicMetrics, readClusterHistory, snapshotClusterMetrics } from '../../admin/cluster-metrics.ts'
 import { listGroupsOfCluster } from '../../admin/groups/cluster-groups.ts'
 import { groupLags } from '../../admin/groups/lag.ts'
-import { storageStats } from '../../admin/remote-storage.ts'
 import { listTopicMetrics, readHistory, snapshotMetrics, type TopicMetrics } from '../../admin/metrics.ts'
+import { storageStats } from '../../admin/remote-storage.ts'
 import {
   consumerLagQuery,
   consumerLagsShape,

@@ -1,7 +1,21 @@
 // DescribeSegments: our own API, with which brokers ask the leader of a partition for a page of its segments.
 // ApiVersions does not name it. A number of a segment that the leader does not know is NaN.
 
-import { api, array, bool, float64, int8, int16, int32, int64, nullable, string, struct, tagged, uuid } from '../schema.ts'
+import {
+  api,
+  array,
+  bool,
+  float64,
+  int8,
+  int16,
+  int32,
+  int64,
+  nullable,
+  string,
+  struct,
+  tagged,
+  uuid,
+} from '../schema.ts'
 
 export const describeSegments = api({
   key: 30_005,
