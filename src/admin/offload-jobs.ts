@@ -53,7 +53,7 @@ export function countJobs(jobs: readonly ShownJob[]): JobCounts {
   return counts
 }
 
-/** Resolves to the job; null if there is none with this id, or to the reason why the jobs of its topic cannot be read. */
+/** Resolves to the job; null if no job has this id. Resolves to a reason if the jobs of its topic cannot be read. */
 export async function findJob({ remoteTier }: JobRooms, id: string): Promise<ShownJob | null | Unreadable> {
   const jobs = await remoteTier.jobs.of(topicIdOf(id))
   if (isUnreadable(jobs)) return jobs

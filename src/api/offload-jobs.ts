@@ -63,7 +63,7 @@ const countsShape = z
 export type JobCounts = z.infer<typeof countsShape>
 
 const unreadableShape = z
-  .object({ topic: z.string().nullable(), topicId: z.string(), why: z.string() })
+  .object({ topic: z.string(), topicId: z.string(), why: z.string() })
   .meta({ id: 'UnreadableJobs' })
 
 /** A topic whose jobs cannot be read. */

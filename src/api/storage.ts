@@ -271,7 +271,7 @@ export const segmentsShape = z.object({
       ranges: z.array(z.object({ base: z.int(), next: z.int() })).meta({
         description: 'The offsets that the table has, ascending: from `base` to the one before `next`.',
       }),
-      version: z.int().meta({ description: 'The version of the table; 0 if there is none.' }),
+      version: z.int().meta({ description: 'The version of the table; 0 without a table.' }),
     })
     .nullable()
     .meta({ description: 'Null if the topic does not use the remote tier, or if its leader does not answer.' }),
