@@ -41,7 +41,8 @@ import { type KafkaListeners, listen } from './kafka/listener.ts'
 import { openPeers, type PeersRooms } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
-import { type Logs, openLogs } from './log/logs.ts'
+import { type Logs, openLogs, type RoundShare } from './log/logs.ts'
+import type { RoundReport } from './log/round.ts'
 import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
@@ -56,7 +57,8 @@ import { createLogger, type Logger, writeToStandardOutput } from './telemetry/lo
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { watchRuntime } from './telemetry/runtime-metrics.ts'
 import { leaseAlone, openLease } from './tier/lease.ts'
-import type { RemoteTier } from './tier/remote/remote-tier.ts'
+import { openRemoteTier } from './tier/remote/open-remote-tier.ts'
+import type { BrokerTier } from './tier/remote/remote-rounds.ts'
 import { openStorageWorker, type StorageWorker } from './tier/worker.ts'
 import type { ServerCertificate } from './tls/server-certificate.ts'
 
@@ -126,6 +128,7 @@ const ORDER = startOrder<Given>()
   .step('the history', openHistory, ({ history }) => history.close())
   .step('the cluster', openCluster, ({ cluster }) => cluster.close())
   .step('the catalogue', openTopics)
+  .step('the remote tier', openTier, ({ remoteTier }) => remoteTier?.close())
   .step('the logs', openPartitions, ({ logs }) => logs.close())
   .step('the groups', openCoordinator, ({ groups }) => groups.close())
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
@@ -345,11 +348,26 @@ async function openTopics(made: Given & { readonly store: Store; readonly cluste
   return { catalogue }
 }
 
+async function openTier(made: Given & { readonly store: Store; readonly catalogue: CatalogueKeeper }) {
+  return { remoteTier: await openRemoteTier(made) }
+}
+
 async function openPartitions(
-  made: Given & { readonly store: Store; readonly cluster: Cluster; readonly catalogue: CatalogueKeeper },
+  made: Given & {
+    readonly store: Store
+    readonly cluster: Cluster
+    readonly catalogue: CatalogueKeeper
+    readonly remoteTier: BrokerTier | null
+  },
 ) {
+  const { store, cluster, remoteTier } = made
   return {
-    logs: await openLogs({ ...made, leadership: made.cluster, committedUpTo: committedBounds(made.store) }),
+    logs: await openLogs({
+      ...made,
+      leadership: cluster,
+      committedUpTo: committedBounds(store),
+      coldTier: remoteTier,
+    }),
     readPositions: openReadPositions(made.clock),
   }
 }
@@ -444,11 +462,12 @@ async function openWorker(
     readonly store: Store
     readonly cluster: Cluster
     readonly catalogue: CatalogueKeeper
+    readonly remoteTier: BrokerTier | null
     readonly logs: Logs
     readonly peers: Peers
   },
-): Promise<{ readonly storageWorker: StorageWorker; readonly remoteTier: RemoteTier | null }> {
-  const { settings, logger, isShared, fail, nodeId: brokerId, logs } = made
+): Promise<{ readonly storageWorker: StorageWorker }> {
+  const { settings, logger, isShared, fail, nodeId: brokerId, logs, remoteTier } = made
   const isCandidate = settings.get('storage.worker.enabled')
   const lease = isShared
     ? await openLease({
@@ -462,7 +481,14 @@ async function openWorker(
         lost: fail,
       })
     : leaseAlone(brokerId, isCandidate)
-  return { storageWorker: openStorageWorker({ ...made, lease, runRound: logs.runRound, lost: fail }), remoteTier: null }
+  const remote = remoteTier?.holder({ lease, logs }) ?? null
+  const { remoteNews } = logs
+  async function runRound(share: RoundShare): Promise<RoundReport> {
+    // What the holder has offloaded since the last round may be dropped in this one.
+    await remoteTier?.follow()
+    return await logs.runRound(share)
+  }
+  return { storageWorker: openStorageWorker({ ...made, lease, runRound, remoteNews, remote, lost: fail }) }
 }
 
 function openDescriptors({ clock, logger }: Given) {

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../src/base/clock.ts'
 import { seededRandom } from '../src/base/random.ts'
+import type { ColdTier } from '../src/log/archive.ts'
 import { type CatalogueKeeper, openCatalogue } from '../src/log/catalogue.ts'
 import { CleanerWork } from '../src/log/cleaner/cleaner-work.ts'
 import { type Leadership, SOLE_LEADERSHIP } from '../src/log/leadership.ts'
@@ -25,13 +26,14 @@ export interface OpenLogsOptions {
   readonly clock: Clock
   readonly leadership?: Leadership
   readonly overrides?: Partial<Values>
+  readonly coldTier?: ColdTier | null
 }
 
 /** The logs are closed with the test, or before by their owner. The cleaner works on the event loop. */
 export async function openLogsOn(
   cleanUp: CleanUp,
   store: Store,
-  { clock, leadership = SOLE_LEADERSHIP, overrides }: OpenLogsOptions,
+  { clock, leadership = SOLE_LEADERSHIP, overrides, coldTier = null }: OpenLogsOptions,
 ): Promise<OpenedLogs> {
   const settings = testSettings(overrides)
   const random = seededRandom(7)
@@ -48,6 +50,7 @@ export async function openLogsOn(
     metrics: createMetrics(),
     logger,
     cleanerWork: new CleanerWork(),
+    coldTier,
   })
   cleanUp.after(() => logs.close())
   return { store, catalogue, logs, lines }

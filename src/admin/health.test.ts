@@ -234,7 +234,7 @@ test('health: without a holder of the lease, or after a round that a broker did 
     { id: 1, outcome: 'done' as const, ...done, trouble: null },
     { id: 2, outcome: 'silent' as const, ...done, trouble: 'It is gone.' },
   ]
-  const round = { number: 1, startedAt: '2026-01-01T00:00:00.000Z', tookMs: 1, brokers }
+  const round = { number: 1, startedAt: '2026-01-01T00:00:00.000Z', tookMs: 1, brokers, offload: null }
   assert.deepEqual(await shown(worker(1, round)), ['UP', { holder: 1, warning: 'Broker 2: It is gone.' }])
   const old = 'No partition is cleaned until these brokers run a version that can read a cleaned log: 3, 4.'
   assert.deepEqual(await shown(worker(1, null, [3, 4])), ['UP', { holder: 1, warning: old }])

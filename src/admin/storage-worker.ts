@@ -4,6 +4,7 @@
 import type { Round, WorkerState } from '../api/storage.ts'
 import { ROUND_OUTCOMES } from '../api/words.ts'
 import { type Clock, sleep } from '../base/clock.ts'
+import { hasFeature } from '../cluster/broker-record.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Peers, PeerUnavailable } from '../cluster/peers.ts'
 import {
@@ -28,7 +29,8 @@ export interface StorageWorkerRooms {
   readonly clock: Clock
 }
 
-const VERSION = 0
+/** A version without the remote tier does not tell what it has offloaded. */
+const VERSION_WITH_TIER = 1
 
 /** The longest time in ms that a caller waits for the end of a round. */
 const ROUND_MS = 20_000
@@ -96,7 +98,8 @@ async function askHolder(
   const id = storageWorker.holder()?.id ?? cluster.brokerId
   if (id === cluster.brokerId) return start ? storageWorker.start() : storageWorker.round(number)
   try {
-    const answer = await peers.ask(id, describeStorageWorker, VERSION, { start, number })
+    const version = hasFeature(cluster.brokers(), id, 'remote-tier') ? VERSION_WITH_TIER : 0
+    const answer = await peers.ask(id, describeStorageWorker, version, { start, number })
     const { errorCode, errorMessage, round } = answer
     if (errorCode === NONE) return round === null ? null : (roundOf(round) ?? impossible(id))
     const error = errorOf(errorCode) ?? UNKNOWN_SERVER_ERROR
@@ -119,7 +122,7 @@ function impossible(id: number): Refusal {
 type ToldRound = NonNullable<ResponseOf<typeof describeStorageWorker>['round']>
 
 /** Returns null if another version or a defect of the other broker made the values impossible. */
-function roundOf({ number, startedAt, tookMs, brokers }: ToldRound): Round | null {
+function roundOf({ number, startedAt, tookMs, brokers, offload }: ToldRound): Round | null {
   const rows: Round['brokers'] = []
   for (const row of brokers) {
     const outcome = ROUND_OUTCOMES.find(each => each === row.outcome)
@@ -128,5 +131,6 @@ function roundOf({ number, startedAt, tookMs, brokers }: ToldRound): Round | nul
   }
   const startedMs = Date.parse(startedAt)
   if (Number.isNaN(startedMs) || Number.isNaN(tookMs)) return null
-  return { number, startedAt: new Date(startedMs).toISOString(), tookMs: tookMs < 0 ? null : tookMs, brokers: rows }
+  const times = { startedAt: new Date(startedMs).toISOString(), tookMs: tookMs < 0 ? null : tookMs }
+  return { number, ...times, brokers: rows, offload }
 }

@@ -172,6 +172,16 @@ const roundShape = z
     startedAt: timeShape.meta({ description: 'By the clock of the broker that holds the lease.' }),
     tookMs: z.number().nullable().meta({ description: 'Null while the round goes on.' }),
     brokers: z.array(brokerRoundShape).meta({ description: 'The brokers that lead partitions.' }),
+    offload: z
+      .object({
+        segments: z.int().meta({ description: 'The segments that were offloaded since the round before.' }),
+        bytes: z.int().meta({ description: 'Their stored bytes.' }),
+        failures: z.int().meta({ description: 'Failed attempts, and failed steps for tables.' }),
+        waitingSegments: z.int().meta({ description: 'The segments that wait for their offload.' }),
+        waitingBytes: z.int(),
+      })
+      .nullable()
+      .meta({ description: 'Null without a remote tier, and until the brokers have done their parts.' }),
   })
   .meta({ id: 'StorageRound' })
 

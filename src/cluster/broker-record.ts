@@ -44,6 +44,11 @@ export interface BrokerInfo {
   readonly expiryMs: number
 }
 
+/** Returns whether the broker with the id is among these and its version has the feature. */
+export function hasFeature(brokers: readonly BrokerInfo[], id: number, feature: string): boolean {
+  return brokers.some(each => each.id === id && each.features.includes(feature))
+}
+
 export function rowOf({ incarnation, rack, endpoints, version, certificates, features, expiryMs }: BrokerInfo): Row {
   const record = { incarnation, rack, endpoints, version, certificates, features, expiryMs }
   return { key: FIELD, value: Buffer.from(JSON.stringify(record)) }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../testing/property.ts'
-import { droppableBefore, type RetentionConfigs } from './droppable.ts'
+import { type AgeingPart, droppableBefore, droppableOfTiers, type RetentionConfigs } from './droppable.ts'
 
 const FOREVER: RetentionConfigs = {
   cleanupPolicy: ['delete'],
@@ -18,14 +18,26 @@ interface Part {
 }
 
 /** Returns a log whose chunks have ten offsets each. */
-function logOf(parts: readonly Part[], archivedTo: number | null = null) {
+function logOf(parts: readonly Part[]) {
   const chunks = parts.map(({ bytes, newestMs, isKnown = true }, i) => ({
     next: 10 * i + 10,
     bytes,
     newestMs,
     isKnown,
   }))
-  return { start: 0, bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0), chunks, archivedTo }
+  return { start: 0, bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0), chunks }
+}
+
+/** Returns the local start of a log that is archived up to an offset and has no older part; null: it has no remote tier. */
+function localStartOf(
+  parts: readonly Part[],
+  archivedTo: number | null,
+  configs: RetentionConfigs,
+  nowMs: number,
+): number {
+  const log = logOf(parts)
+  if (archivedTo === null) return droppableBefore(log, configs, nowMs)
+  return droppableOfTiers({ whole: log, local: log, archivedTo }, configs, nowMs).localStart
 }
 
 const THREE = [
@@ -57,12 +69,35 @@ test('a chunk that is not learned yet ends the search', () => {
 
 test('the local limits drop only what is archived; the limits of the whole log drop the rest too', () => {
   const local = { ...FOREVER, localRetentionMs: 500 }
-  assert.equal(droppableBefore(logOf(THREE), local, 9_000), 0, 'without a remote tier')
-  assert.equal(droppableBefore(logOf(THREE, 0), local, 9_000), 0)
-  assert.equal(droppableBefore(logOf(THREE, 29), local, 9_000), 20)
-  assert.equal(droppableBefore(logOf(THREE, 30), { ...FOREVER, localRetentionBytes: 150 }, 9_000), 10)
-  assert.equal(droppableBefore(logOf(THREE, 10), { ...local, retentionMs: 7_000 }, 9_000), 10)
-  assert.equal(droppableBefore(logOf(THREE, 10), { ...local, retentionMs: 6_500 }, 9_000), 20)
+  assert.equal(localStartOf(THREE, null, local, 9_000), 0, 'without a remote tier')
+  assert.equal(localStartOf(THREE, 0, local, 9_000), 0)
+  assert.equal(localStartOf(THREE, 29, local, 9_000), 20)
+  assert.equal(localStartOf(THREE, 30, { ...FOREVER, localRetentionBytes: 150 }, 9_000), 10)
+  assert.equal(localStartOf(THREE, 10, { ...local, retentionMs: 7_000 }, 9_000), 10)
+  assert.equal(localStartOf(THREE, 10, { ...local, retentionMs: 6_500 }, 9_000), 20)
+  assert.equal(
+    localStartOf(THREE, 30, { ...local, cleanupPolicy: [] }, 9_000),
+    30,
+    'an empty policy drops local copies',
+  )
+})
+
+test('the limits of the whole log count both tiers, and drop the oldest data wherever it is', () => {
+  const { chunks, bytes } = logOf(THREE)
+  const at = (next: number, newestMs: number): AgeingPart => ({ next: next - 20, bytes: 100, newestMs, isKnown: true })
+  const cold = [at(10, 100), at(20, 200)]
+  const local = { start: 0, bytes, chunks }
+  const log = { whole: { start: -20, bytes: bytes + 200, chunks: [...cold, ...chunks] }, local, archivedTo: 10 }
+  const moves = (configs: Partial<RetentionConfigs>, nowMs = 0) =>
+    Object.values(droppableOfTiers(log, { ...FOREVER, ...configs }, nowMs))
+  assert.deepEqual(moves({ retentionBytes: 500 }), [-20, 0])
+  assert.deepEqual(moves({ retentionBytes: 400, localRetentionBytes: 300 }), [-10, 0])
+  assert.deepEqual(moves({ retentionBytes: 200, localRetentionBytes: 200 }), [10, 10])
+  assert.deepEqual(moves({ retentionBytes: 100, localRetentionBytes: 100 }), [20, 20], 'also what is not archived')
+  assert.deepEqual(moves({ retentionBytes: 500, localRetentionBytes: 0 }), [-20, 10])
+  assert.deepEqual(moves({ retentionMs: 1_000 }, 1_150), [-10, 0])
+  assert.deepEqual(moves({ retentionMs: 5_000, localRetentionMs: 1_000 }, 7_500), [20, 20])
+  assert.deepEqual(moves({ cleanupPolicy: [], retentionBytes: 0, localRetentionBytes: 0 }), [-20, 10])
 })
 
 test('random histories end as in a plain model that drops one chunk after the other', () => {
@@ -83,7 +118,7 @@ test('random histories end as in a plain model that drops one chunk after the ot
       fc.nat(40),
       (parts, limits, archivedTo, nowMs) => {
         const all = { ...FOREVER, ...limits }
-        const log = logOf(parts, archivedTo)
+        const log = logOf(parts)
         const mayGo = (bytes: number, newestMs: number, rest: number, mostMs: number, mostBytes: number) =>
           (mostMs >= 0 && newestMs < nowMs - mostMs) || (mostBytes >= 0 && rest - bytes >= mostBytes)
         const end = (mostMs: number, mostBytes: number, to: number) => {
@@ -100,7 +135,7 @@ test('random histories end as in a plain model that drops one chunk after the ot
         const localBytes = all.localRetentionBytes === -2 ? all.retentionBytes : all.localRetentionBytes
         const total = end(all.retentionMs, all.retentionBytes, Number.POSITIVE_INFINITY)
         const expected = archivedTo === null ? total : Math.max(total, end(localMs, localBytes, archivedTo))
-        assert.equal(droppableBefore(log, all, nowMs), expected)
+        assert.equal(localStartOf(parts, archivedTo, all, nowMs), expected)
       },
     ),
   )

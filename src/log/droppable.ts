@@ -6,34 +6,55 @@
 import type { TopicConfigs } from '../settings/topic-configs.ts'
 import type { Chunk } from './time-index.ts'
 
+/** A part of a log whose batches age together: a chunk, or an archived file. */
+export type AgeingPart = Pick<Chunk, 'next' | 'bytes' | 'newestMs' | 'isKnown'>
+
 export interface DroppableLog {
   readonly start: number
-  /** Bytes of the batches from the log start on. */
+  /** Bytes of the batches from `start` on. */
   readonly bytes: number
-  readonly chunks: readonly Pick<Chunk, 'next' | 'bytes' | 'newestMs' | 'isKnown'>[]
-  /** The batches below this offset are in the remote tier too. Null: the topic has no remote tier. */
-  readonly archivedTo: number | null
+  readonly chunks: readonly AgeingPart[]
 }
 
-export type RetentionConfigs = Pick<
-  TopicConfigs,
-  'cleanupPolicy' | 'localRetentionBytes' | 'localRetentionMs' | 'retentionBytes' | 'retentionMs'
->
+/** A log of the remote tier. */
+export interface TieredLog {
+  /** Both tiers, from the log start on, in bytes as clients see them. No batch counts twice. */
+  readonly whole: DroppableLog
+  readonly local: DroppableLog
+  /** The local batches below this offset are archived, or need not be. */
+  readonly archivedTo: number
+}
+
+type TotalConfigs = Pick<TopicConfigs, 'cleanupPolicy' | 'retentionBytes' | 'retentionMs'>
+export type RetentionConfigs = TotalConfigs & Pick<TopicConfigs, 'localRetentionBytes' | 'localRetentionMs'>
 
 /**
  * Returns the new log start: the end of the leading chunks that are older than the retention, or without which the log
  * still has retention.bytes (in Kafka a lower bound). Returns the log start if nothing may be dropped, as in a topic
- * whose cleanup.policy does not name delete. A chunk that is not learned yet ends the search. The local limits drop
- * chunks that the remote tier has (KIP-405; -2: the limit of the whole log).
+ * whose cleanup.policy does not name delete. A chunk that is not learned yet ends the search.
  */
-export function droppableBefore(log: DroppableLog, configs: RetentionConfigs, nowMs: number): number {
-  const { cleanupPolicy, retentionMs, retentionBytes, localRetentionMs, localRetentionBytes } = configs
+export function droppableBefore(log: DroppableLog, configs: TotalConfigs, nowMs: number): number {
+  const { cleanupPolicy, retentionMs, retentionBytes } = configs
   if (!cleanupPolicy.includes('delete')) return log.start
-  const total = beforeBy(log, retentionMs, retentionBytes, Number.POSITIVE_INFINITY, nowMs)
-  if (log.archivedTo === null) return total
+  return beforeBy(log, retentionMs, retentionBytes, Number.POSITIVE_INFINITY, nowMs)
+}
+
+/**
+ * Returns the new log start and the new local start of a log of the remote tier (KIP-405). The limits of the whole log
+ * drop data of both tiers, archived or not. The local limits (-2: those of the whole log) drop local chunks that are
+ * archived, also if cleanup.policy is empty.
+ */
+export function droppableOfTiers(
+  { whole, local, archivedTo }: TieredLog,
+  configs: RetentionConfigs,
+  nowMs: number,
+): { readonly logStart: number; readonly localStart: number } {
+  const { retentionMs, retentionBytes, localRetentionMs, localRetentionBytes } = configs
+  const logStart = droppableBefore(whole, configs, nowMs)
   const localMs = localRetentionMs === -2 ? retentionMs : localRetentionMs
   const localBytes = localRetentionBytes === -2 ? retentionBytes : localRetentionBytes
-  return Math.max(total, beforeBy(log, localMs, localBytes, log.archivedTo, nowMs))
+  const localStart = beforeBy(local, localMs, localBytes, archivedTo, nowMs)
+  return { logStart, localStart: Math.max(localStart, logStart, local.start) }
 }
 
 /** Applies one pair of limits (-1: no limit) to the chunks that end at `limit` or below. */

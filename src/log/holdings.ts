@@ -49,7 +49,8 @@ export class Holdings {
  * Returns the number of records. If offsets follow the clock, they do not count records, and the result is a lower
  * bound.
  */
-function recordsOf({ logStartOffset, highWatermark }: Partition, { resolved }: Topic): number {
-  const offsets = highWatermark - logStartOffset
+function recordsOf({ localStartOffset, highWatermark }: Partition, { resolved }: Topic): number {
+  // What lies below the local start is in the archive, which the store cannot lose.
+  const offsets = highWatermark - localStartOffset
   return resolved.offsetSequenceBits > 0 ? Math.min(offsets, 1) : offsets
 }

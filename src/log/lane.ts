@@ -64,6 +64,8 @@ export interface LaneRooms {
   readonly refused: RefusedBatches
   /** Loads the sealed segments of a partition into its state. Throws what the store throws. */
   loadSegments(state: PartitionState): Promise<void>
+  /** Called if the partition takes no records until the table of its topic was read (hold of PartitionState). */
+  held(state: PartitionState): void
   /** Called if the store has no such stream, because its topic was removed or the store has lost it. */
   gone(state: PartitionState): void
   /** Returns an id that no other append uses. */
@@ -230,14 +232,14 @@ export class Lane {
   }
 
   /**
-   * Opens the stream with the end of its last sealed segment as floor. A store that has lost its tail then does not
-   * give those offsets again. `known` is as for Store.open.
+   * Opens the stream with the end of its last sealed segment, or of its archived offsets, as floor. A store that has lost
+   * its tail then does not give those offsets again. `known` is as for Store.open.
    */
   async #openAbove(known: number): ReturnType<Store['open']> {
     const { store, loadSegments } = this.#rooms
     const state = this.#state
     await loadSegments(state)
-    return await store.open(state.stream, known, Math.max(state.highWatermark, state.sealed.end))
+    return await store.open(state.stream, known, Math.max(state.highWatermark, state.sealed.end, state.archivedEnd))
   }
 
   #adopt(opened: Opened): void {
@@ -249,6 +251,7 @@ export class Lane {
       this.#rooms.logger.warn(line, { partition: name })
     }
     this.#rooms.leadership.led(topic.id, index, opened.epoch)
+    if (this.#state.hold !== null) this.#rooms.held(this.#state)
   }
 
   /**
@@ -335,7 +338,7 @@ export class Lane {
         answer(next, because(REQUEST_TIMED_OUT, tooLate(next, group.startedAtMs)))
         continue
       }
-      const refusal = state.refusal ?? state.damage
+      const refusal = state.refusal ?? state.damage ?? state.hold
       if (refusal !== null) {
         answer(next, refusal)
         continue
@@ -543,10 +546,10 @@ export class Lane {
 
   /** Answers a batch that is in the log. The answer depends on whether readers may see the batch. */
   #acknowledge(pending: Pending): void {
-    const { highWatermark, start } = this.#state
+    const { highWatermark, logStart } = this.#state
     if (pending.nextOffset <= highWatermark) {
       const { baseOffset, logAppendTimeMs } = pending
-      answer(pending, { baseOffset, logAppendTimeMs, logStartOffset: start })
+      answer(pending, { baseOffset, logAppendTimeMs, logStartOffset: logStart })
     } else {
       answer(
         pending,

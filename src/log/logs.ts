@@ -18,6 +18,7 @@ import type { CatalogueKeeper, Topic } from './catalogue.ts'
 import { Cleaner } from './cleaner/cleaner.ts'
 import { CleanerThread } from './cleaner/cleaner-thread.ts'
 import type { Work } from './cleaner/cleaner-work.ts'
+import { ColdReads } from './cold-reads.ts'
 import { Compression } from './compression.ts'
 import { Dictionaries } from './dictionaries.ts'
 import { Holdings } from './holdings.ts'
@@ -41,6 +42,7 @@ import {
 } from './round.ts'
 import { SegmentDocuments } from './segment-documents.ts'
 import type { SealedSegments } from './segments.ts'
+import { TableReads } from './table-reads.ts'
 import { TailCache } from './tail-cache.ts'
 import { SEARCHES_AT_ONCE } from './time-search.ts'
 import { Unpacking } from './unpacking.ts'
@@ -181,6 +183,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     )
   })
   const trustedNow = () => clock.now() - lookForJumps()
+  const tier = given.coldTier ?? null
+  const tableReads = new TableReads({ tier, documents, clock, logger, partitionsOf, trustedNow })
   const run = random.bytes(9).toString('base64url')
   let attempts = 0
   const unpacking = new Unpacking(clock)
@@ -193,6 +197,9 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     compression,
     leadership,
     refused: new RefusedBatches(clock),
+    cold: new ColdReads(tier),
+    changeSegments: (state, decide) => documents.change(state, decide),
+    held: state => tableReads.held(state),
     loadSegments: state => documents.load(state),
     producerCount: new ProducerCount(),
     gone: state => void findOut(state),
@@ -240,6 +247,10 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
 
   function* partitions(): Generator<Partition> {
     for (const each of topics.values()) for (const partition of each) if (partition !== null) yield partition
+  }
+
+  function* partitionsOf(topicId: string): Generator<Partition> {
+    for (const partition of topics.get(topicId) ?? []) if (partition !== null) yield partition
   }
 
   /**
@@ -375,7 +386,11 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     added: fresh => open(arrange(fresh)),
     async changed(known) {
       for (const topic of known) {
-        for (const partition of topics.get(topic.id) ?? []) partition?.reconfigure(topic)
+        for (const partition of partitionsOf(topic.id)) {
+          partition.reconfigure(topic)
+          news.note(partition.state)
+          if (partition.state.hold !== null) tableReads.held(partition.state)
+        }
       }
       const counts = new Map(known.map(({ id }) => [id, topics.get(id)?.length ?? 0]))
       const taken = arrange(known)
@@ -461,6 +476,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       leadership,
       documents,
       cleaner,
+      tier,
+      trustedNow,
       failed(phase: Phase, { state }: Partition, error: unknown) {
         countFailure(phase, error)
         logger
@@ -549,6 +566,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     async close() {
       isClosed = true
       waiters.release()
+      tableReads.close()
       await lastReassignment
       offsetGauges.stop()
       await upkeep.stop()

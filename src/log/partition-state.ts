@@ -9,6 +9,7 @@ import { NOT_CLEANED, type Place, placeOf } from './cleaner/place.ts'
 import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
 import { partitionName } from './refused-batches.ts'
 import { archivedEndOf, joinedEpochs, type RemoteLog, type Span, spanWith } from './remote-log.ts'
+import type { ColdSums } from './remote-round.ts'
 import { NO_SEGMENTS, type SealedSegments } from './segments.ts'
 import type { Tail } from './tail-cache.ts'
 import { type Remains, TimeIndex } from './time-index.ts'
@@ -79,6 +80,8 @@ export class PartitionState {
   seenVersion = 0
   /** When its document last changed, by the count of remote-news.ts; 0 for a topic that has never been remote. */
   newsAt = 0
+  /** What the last round has found below the local start; null if none has looked. Used by remote-round.ts. */
+  coldSums: ColdSums | null = null
   /** The incarnation of the store under which the stream was opened (Opened). */
   incarnation = ''
   /** How far the log is cleaned. */
@@ -214,9 +217,7 @@ export class PartitionState {
     producers.sort(([, one], [, other]) => one.lastAppendMs - other.lastAppendMs)
     for (const [producerId, producer] of producers) this.learnProducer(producerId, producer)
     this.forgetOldestProducers(producers.length)
-    const { rows, start, end, bytes } = opened
-    const { activeFrom } = this
-    this.pendingRows.push(...this.timeIndex.adopt(rows, { start, end, bytes, activeFrom }, nowMs))
+    this.pendingRows.push(...this.timeIndex.adopt(opened.rows, { ...opened, activeFrom: this.activeFrom }, nowMs))
     this.damage = opened.damage === null ? null : damaged(this, opened.damage.message)
     this.incarnation = opened.incarnation
     this.#lookAtRemote()

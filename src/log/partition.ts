@@ -26,12 +26,14 @@ import type { Scoped } from '../telemetry/logger.ts'
 import type { CounterChild, ObservedChild } from '../telemetry/metrics.ts'
 import type { Topic } from './catalogue.ts'
 import { encodePlace, type Place } from './cleaner/place.ts'
+import { betterOf, type ColdBatches, type ColdReads, earlier, larger } from './cold-reads.ts'
 import { NotDecoded } from './compression.ts'
 import { checkKeys } from './keyed-batches.ts'
 import { type Appended, Lane, type LaneRooms } from './lane.ts'
 import { PartitionState, type ProducerCount } from './partition-state.ts'
 import type { ReadAhead } from './read-ahead.ts'
-import { type Segment, segmentOf } from './segments.ts'
+import { beforeTrim, nextSpan, spanWith, withLogStart } from './remote-log.ts'
+import { type SealedSegments, type Segment, segmentOf } from './segments.ts'
 import { type Encoding, encodingOf } from './stored-batch.ts'
 import type { Tail } from './tail-cache.ts'
 import type { Remains } from './time-index.ts'
@@ -98,6 +100,9 @@ export interface PartitionRooms extends LaneRooms, SearchRooms {
   readonly producerCount: ProducerCount
   readonly reads: ReadMetrics
   readonly readAhead: ReadAhead<ReadResult>
+  readonly cold: ColdReads
+  /** SegmentDocuments.change. */
+  changeSegments(state: PartitionState, decide: (sealed: SealedSegments) => SealedSegments | null): Promise<boolean>
 }
 
 export interface ReadMetrics {
@@ -112,6 +117,11 @@ export interface ReadMetrics {
 const UNCONFIRMED = because(
   NOT_LEADER_OR_FOLLOWER,
   'The other brokers may consider this broker dead; nothing was appended or read.',
+)
+
+const NOT_DELETED = because(
+  KAFKA_STORAGE_ERROR,
+  'The table of the topic in the remote tier was not read yet; nothing was deleted.',
 )
 
 /** The most corrupt batches that a partition remembers. Further ones are counted again at each read. */
@@ -132,8 +142,8 @@ export class Partition {
   #lastCheck: Promise<unknown> | null = null
   /** The result of a read at the end. */
   #empty: ReadResult
-  /** Set when the cleaner has met a batch that it cannot clean; null after a restart and a change of the topic. */
-  uncleanable: Uncleanable | null = null
+  /** The leader epoch under which the cleaner read the batch, and the reason. */
+  #uncleanable: { readonly epoch: number; readonly reason: Uncleanable } | null = null
 
   constructor(rooms: PartitionRooms, topic: Topic, index: number, tail: Tail) {
     this.#rooms = rooms
@@ -225,9 +235,22 @@ export class Partition {
     return this.#state
   }
 
+  /**
+   * The batch that the cleaner cannot clean; null if it can clean all. It is forgotten when the topic changes, and when
+   * the stream is opened again: a store that has lost a part of the log may have caused it.
+   */
+  get uncleanable(): Uncleanable | null {
+    return this.#uncleanable?.epoch === this.#state.epoch ? this.#uncleanable.reason : null
+  }
+
+  /** Notes that the cleaner cannot clean a batch that it has read under this leader epoch. */
+  leaveUncleaned(epoch: number, reason: Uncleanable): void {
+    this.#uncleanable = { epoch, reason }
+  }
+
   /** Applies a change of the topic. Its new configs hold for every later request. */
   reconfigure(topic: Topic): void {
-    this.uncleanable = null
+    this.#uncleanable = null
     this.#state.reconfigure(topic)
   }
 
@@ -259,7 +282,7 @@ export class Partition {
    * - NOT_ENOUGH_REPLICAS_AFTER_APPEND. The batch is in the log, but may be lost.
    */
   append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {
-    const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#check(batch)
+    const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#state.hold ?? this.#check(batch)
     if (refusal !== null) return this.#refused(batch, refusal)
     const isCompacted = this.#state.topic.resolved.cleanupPolicy.includes('compact')
     if (!isCompacted && this.#lastCheck === null) return this.#lane.append(batch, timeoutMs, stallMs)
@@ -289,7 +312,7 @@ export class Partition {
     stallMs: number,
   ): Promise<Appended | Refusal> {
     const entered = Promise.all([check, this.#lastCheck]).then(([found]) => {
-      const refusal = found ?? this.#checkOpen() ?? this.#state.damage
+      const refusal = found ?? this.#checkOpen() ?? this.#state.damage ?? this.#state.hold
       const answer = refusal === null ? this.#lane.append(batch, timeoutMs, stallMs) : this.#refused(batch, refusal)
       // In an object, because the batches behind it do not wait for its answer.
       return { answer }
@@ -317,12 +340,14 @@ export class Partition {
     minOneBatch: boolean,
     isolation: Isolation = 'READ_UNCOMMITTED',
   ): ReadResult | Refusal | Promise<ReadResult | Refusal> {
-    const { start, end, highWatermark, tail, emptyFrom, epoch } = this.#state
+    const { readableFrom, end, highWatermark, tail, emptyFrom, epoch, lost } = this.#state
     const until = this.#endFor(isolation)
     const refusal = this.#checkOpen()
     if (refusal !== null) return refusal
     if (offset > end) return this.#beyondEnd(offset)
-    if (!(offset >= start)) return this.#outOfRange(offset)
+    if (!(offset >= readableFrom) || (lost.length > 0 && spanWith(lost, offset) !== null)) {
+      return this.#readCold(offset, maxBytes, minOneBatch, isolation)
+    }
     if (offset >= until || (maxBytes <= 0 && !minOneBatch)) return this.#nothing()
     // Without this empty batch a consumer would wait here until the next append, although the end of the log is higher.
     if (offset >= emptyFrom) return this.#result([encodeEmptyBatch(offset, highWatermark, epoch)], BATCH_HEADER_BYTES)
@@ -344,8 +369,9 @@ export class Partition {
    * Returns the most bytes that the batch at this offset can have in a result of `read`; 0 if there is nothing to read.
    */
   mostBytesAt(offset: number, isolation: Isolation = 'READ_UNCOMMITTED'): number {
-    const { start, tail, topic } = this.#state
-    if (offset < start || offset >= this.#endFor(isolation)) return 0
+    const { logStart, tail, topic } = this.#state
+    if (offset < logStart || offset >= this.#endFor(isolation)) return 0
+    if (this.isCold(offset)) return topic.resolved.maxMessageBytes
     if (offset >= this.#state.emptyFrom) return BATCH_HEADER_BYTES
     if (offset < tail.coversFrom) return topic.resolved.maxMessageBytes
     return tail.at(tail.position(offset))?.bytes.length ?? 0
@@ -364,14 +390,19 @@ export class Partition {
     return because(currentLeaderEpoch < epoch ? FENCED_LEADER_EPOCH : UNKNOWN_LEADER_EPOCH, message)
   }
 
-  /** See TimeSearch.first. */
-  offsetForTimestamp(timestamp: number, patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
-    return this.#byTime().first(timestamp, patience)
+  /** See TimeSearch.first. It searches both tiers. */
+  async offsetForTimestamp(timestamp: number, patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
+    if (this.#state.remote === null) return await this.#byTime().first(timestamp, patience)
+    const cold = await this.#rooms.cold.firstSince(this.#state, timestamp, patience)
+    if (isRefusal(cold) || (cold !== null && cold.offset < this.#state.start)) return cold
+    return betterOf(cold, await this.#byTime().first(timestamp, patience), earlier)
   }
 
-  /** See TimeSearch.largest. */
-  maxTimestampOffset(patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
-    return this.#byTime().largest(patience)
+  /** See TimeSearch.largest. It searches both tiers. */
+  async maxTimestampOffset(patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
+    if (this.#state.remote === null) return await this.#byTime().largest(patience)
+    const local = await this.#byTime().largest(patience)
+    return isRefusal(local) ? local : betterOf(local, await this.#rooms.cold.largest(this.#state, patience), larger)
   }
 
   /** See TimeSearch.learn. */
@@ -384,7 +415,7 @@ export class Partition {
     return new TimeSearch(this.#rooms, {
       state: this.#state,
       read: (offset, maxBytes) => this.read(offset, maxBytes, true),
-      load: (offset, maxBytes) => this.#load(offset, maxBytes),
+      load: (offset, maxBytes) => this.#load(offset, maxBytes, this.#state.highWatermark),
     })
   }
 
@@ -402,14 +433,29 @@ export class Partition {
     if (offset < 0 || offset > highWatermark) {
       return because(OFFSET_OUT_OF_RANGE, `Records of ${name} can be deleted up to ${highWatermark}, not ${offset}.`)
     }
-    if (offset <= state.start) return state.start
-    await this.trim(offset)
+    if (offset <= state.logStart) return state.logStart
+    if (state.isRemote) {
+      if (state.remote === null) return state.hold ?? NOT_DELETED
+      await this.raiseLogStart(offset)
+    }
+    if (!state.isRemote || state.logStart >= offset) await this.trim(offset)
     if (state.refusal !== null) return state.refusal
-    if (state.start < offset) {
+    if (state.logStart < offset) {
       return state.damage ?? because(NOT_LEADER_OR_FOLLOWER, `Another broker writes to ${name}; nothing was deleted.`)
     }
     state.waits.wake()
-    return state.start
+    return state.logStart
+  }
+
+  /**
+   * Raises the log start of a partition of the remote tier; a trim of the stream follows it. Resolves with whether it
+   * is raised and durable. Throws what the store throws; it is safe to try again.
+   */
+  async raiseLogStart(logStart: number): Promise<boolean> {
+    const state = this.#state
+    await this.#rooms.changeSegments(state, sealed => withLogStart(sealed, logStart))
+    state.waits.changed()
+    return state.logStart >= logStart
   }
 
   /**
@@ -418,13 +464,13 @@ export class Partition {
    * ends at the end of the log. Null if the log has never had the epoch. KIP-101.
    */
   endOfEpoch(epoch: number): { readonly epoch: number; readonly endOffset: number } | null {
-    const { epochs, end, start } = this.#state
+    const { allEpochs: epochs, end, logStart } = this.#state
     if (epoch < 0) return null
     if (epoch === epochs.at(-1)?.epoch) return { epoch, endOffset: end }
     const next = epochs.find(each => each.epoch > epoch)
     if (next === undefined) return null
     const own = epochs.findLast(each => each.epoch <= epoch)
-    return { epoch: own?.epoch ?? epoch, endOffset: Math.max(next.startOffset, start) }
+    return { epoch: own?.epoch ?? epoch, endOffset: Math.max(next.startOffset, logStart) }
   }
 
   /** Returns the leader epoch that owns an offset of the log; -1 if it is not known. */
@@ -507,6 +553,7 @@ export class Partition {
     const state = this.#state
     const limit = Math.min(before, state.highWatermark)
     if (limit <= state.start || state.refusal !== null) return 0
+    if (!(await this.#keepEpochs(limit))) return 0
     // The open chunk must end where the log is cut, so that its counts stay right. Its mark is not needed.
     if (limit === state.end) state.timeIndex.seal(0)
     const marks = state.timeIndex.marksBefore(limit)
@@ -523,6 +570,18 @@ export class Partition {
       state.pendingRows.push(...late)
     }
     return outcome.bytes
+  }
+
+  /**
+   * Keeps the epochs of a log of the remote tier that the stream forgets with a trim. Resolves with false if another
+   * broker leads.
+   */
+  async #keepEpochs(before: number): Promise<boolean> {
+    const state = this.#state
+    const keep = (sealed: SealedSegments) => beforeTrim(sealed, state.epochs, before)
+    if (state.remote === null || keep(state.sealed) === null) return true
+    await this.#rooms.changeSegments(state, keep)
+    return keep(state.sealed) === null
   }
 
   async #fenced(): Promise<void> {
@@ -584,7 +643,7 @@ export class Partition {
       return ahead.then(found => {
         const refusal = this.#checkOpen()
         if (refusal !== null) return refusal
-        if (offset < this.#state.start) return this.#outOfRange(offset)
+        if (offset < this.#state.readableFrom) return this.#readCold(offset, maxBytes, minOneBatch, isolation)
         return (
           this.#useAhead(found, maxBytes, minOneBatch, isolation) ??
           this.#readFor(offset, maxBytes, minOneBatch, isolation, true)
@@ -636,17 +695,26 @@ export class Partition {
   ): Promise<ReadResult | Refusal> {
     // Batches that arrive meanwhile are not in the read, so the answer names the end at the time of the call.
     const { highWatermark, lastStableOffset } = this
-    const read = await this.#load(offset, maxBytes, isolation)
-    if (isRefusal(read)) return read
+    const { lost } = this.#state
+    const nextLost = lost.length === 0 ? Number.POSITIVE_INFINITY : nextSpan(lost, offset)
+    const read = await this.#load(offset, maxBytes, Math.min(this.#endFor(isolation), nextLost))
+    if (isRefusal(read)) {
+      // A trim has overtaken the read: it goes on in the archive.
+      const isCold = read.code === OFFSET_OUT_OF_RANGE.code && this.isCold(offset)
+      return isCold ? this.#readCold(offset, maxBytes, minOneBatch, isolation) : read
+    }
+    if (read.batches.length === 0 && nextLost < highWatermark) {
+      return this.#readCold(nextLost, maxBytes, minOneBatch, isolation)
+    }
     const accepted = await this.#accept(read, maxBytes, minOneBatch, request).catch(unavailable)
     if (this.#state.refusal !== null) return this.#state.refusal
-    if (offset < this.#state.start) return this.#outOfRange(offset)
+    if (offset < this.#state.logStart) return this.#outOfRange(offset)
     return isRefusal(accepted) ? accepted : { ...accepted, highWatermark, lastStableOffset }
   }
 
   /** Reads ahead for a reader that will continue here, while the reader lags behind the batches in memory. */
   #readOn(offset: number, maxBytes: number, isolation: Isolation): void {
-    if (offset >= this.#state.tail.coversFrom || offset >= this.#endFor(isolation)) return
+    if (offset >= this.#state.tail.coversFrom || offset >= this.#endFor(isolation) || this.isCold(offset)) return
     this.#rooms.readAhead.read(this.#placeOf(offset, isolation), maxBytes, async () => {
       const read = await this.#readStore(offset, maxBytes, true, isolation, null)
       return isRefusal(read) || read.bytes === 0 ? null : read
@@ -666,14 +734,42 @@ export class Partition {
     return isolation === 'READ_COMMITTED' ? this.lastStableOffset : this.#state.highWatermark
   }
 
-  /** Resolves with the batches that the store has from this offset on, unchecked. */
-  async #load(offset: number, maxBytes: number, isolation: Isolation = 'READ_UNCOMMITTED'): Promise<Read | Refusal> {
+  /**
+   * Reads batches that only the archive has, below the local start or in a span that the stream has lost. If the
+   * archive has none, the read goes on behind the span. The archive reads ahead by itself.
+   */
+  #readCold(
+    offset: number,
+    maxBytes: number,
+    minOneBatch: boolean,
+    isolation: Isolation,
+  ): ReadResult | Refusal | Promise<ReadResult | Refusal> {
+    const span = this.#state.coldSpan(offset)
+    if (span === null) return this.#outOfRange(offset)
+    const until = Math.min(span[1], this.#endFor(isolation))
+    if (offset >= until || (maxBytes <= 0 && !minOneBatch)) return this.#nothing()
+    const { highWatermark, lastStableOffset } = this
+    const use = (found: ColdBatches | null | Refusal): ReadResult | Refusal | Promise<ReadResult | Refusal> => {
+      const refusal = this.#checkOpen()
+      if (refusal !== null) return refusal
+      if (isRefusal(found)) return found
+      if (offset < this.#state.logStart) return this.#outOfRange(offset)
+      if (found === null) return this.read(until, maxBytes, minOneBatch, isolation)
+      // As in #readStore, the answer names the end at the time of the call.
+      return { ...this.#result(found.batches, found.bytes), highWatermark, lastStableOffset }
+    }
+    const found = this.#rooms.cold.read(this.#state, offset, maxBytes, minOneBatch, until)
+    return found instanceof Promise ? found.then(use) : use(found)
+  }
+
+  /** Resolves with the batches below `until` that the store has from this offset on, unchecked. */
+  async #load(offset: number, maxBytes: number, until: number): Promise<Read | Refusal> {
     const state = this.#state
     const { store, clock, reads } = this.#rooms
     const startedAtMs = clock.monotonic()
     let read: Awaited<ReturnType<typeof store.read>>
     try {
-      read = await store.read(state.stream, offset, { maxBytes, until: this.#endFor(isolation) })
+      read = await store.read(state.stream, offset, { maxBytes, until })
     } catch (error) {
       reads.failed.observe(clock.monotonic() - startedAtMs)
       return unavailable(error)
@@ -770,9 +866,9 @@ export class Partition {
   }
 
   #result(batches: readonly Uint8Array[], bytes: number, release: (() => void) | null = null): ReadResult {
-    const { highWatermark, start } = this.#state
+    const { highWatermark, logStart } = this.#state
     const { lastStableOffset } = this
-    return { kind: 'read', batches, bytes, highWatermark, lastStableOffset, logStartOffset: start, release }
+    return { kind: 'read', batches, bytes, highWatermark, lastStableOffset, logStartOffset: logStart, release }
   }
 
   /**
@@ -780,12 +876,12 @@ export class Partition {
    * here and each keeps its result.
    */
   #nothing(): ReadResult {
-    const { highWatermark, start } = this.#state
+    const { highWatermark, logStart } = this.#state
     const { lastStableOffset } = this
     const known = this.#empty
     if (
       known.highWatermark !== highWatermark ||
-      known.logStartOffset !== start ||
+      known.logStartOffset !== logStart ||
       known.lastStableOffset !== lastStableOffset
     ) {
       this.#empty = this.#result([], 0)
@@ -815,8 +911,10 @@ export class Partition {
   }
 
   #outOfRange(offset: number): Refusal {
-    const { name, start, end } = this.#state
-    return because(OFFSET_OUT_OF_RANGE, `Offset ${offset} of ${name} is out of range; it holds ${start} to ${end}.`)
+    const { name, start, logStart, end, isRemote, remote, hold } = this.#state
+    // It is not known yet whether the archive has the offset.
+    if (isRemote && remote === null && hold !== null && offset < start) return hold
+    return because(OFFSET_OUT_OF_RANGE, `Offset ${offset} of ${name} is out of range; it holds ${logStart} to ${end}.`)
   }
 }
 

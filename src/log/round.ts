@@ -1,14 +1,17 @@
 // One round of the storage worker over the partitions that this broker leads. For each partition it first rolls the
-// active segment (segments.ts), then drops old data (droppable.ts). Then the cleaner has its turn, one partition at a
+// active segment (segments.ts), then drops old data (droppable.ts; remote-round.ts for topics of the remote tier). Then the cleaner has its turn, one partition at a
 // time, the dirtiest first. A pass over a large log takes longer than a round: it goes on beside the next rounds, so
 // that they still drop old data. The storage worker decides when a round begins; without rounds nothing is rolled,
 // dropped or cleaned. A partition with nothing to do costs no call of the store.
 
 import { type Clock, takingTurns } from '../base/clock.ts'
+import type { ColdTier } from './archive.ts'
 import type { CleanReport } from './cleaner/cleaner.ts'
 import { droppableBefore } from './droppable.ts'
 import type { Leadership } from './leadership.ts'
 import type { Partition } from './partition.ts'
+import type { PartitionState } from './partition-state.ts'
+import { adoptNotice, hasLeft, hasNotice, leave, type Moves, movesOf, type RemoteRounds } from './remote-round.ts'
 import type { SegmentDocuments } from './segment-documents.ts'
 import { segmentEnds, segmentOf, withCleaned } from './segments.ts'
 
@@ -27,7 +30,7 @@ export interface RoundReport {
   readonly failures: number
 }
 
-export type Phase = 'roll' | 'retention' | 'cleaning'
+export type Phase = 'roll' | 'adopt' | 'retention' | 'cleaning'
 
 /** The part of the cleaner that a round calls. */
 export interface RoundCleaner {
@@ -44,6 +47,8 @@ export interface RoundRooms {
   readonly leadership: Leadership
   readonly documents: SegmentDocuments
   readonly cleaner: RoundCleaner
+  readonly tier: ColdTier | null
+  trustedNow(): number
   /** Counts and logs a failed phase of a partition. */
   failed(phase: Phase, partition: Partition, error: unknown): void
   /** Observes the time of a phase of a partition that had something to do. */
@@ -92,29 +97,49 @@ export async function tendAll(rooms: RoundRooms, share: RoundShare): Promise<Ten
   const done = { partitions: 0, rolled: 0, droppedBytes: 0, failures: 0 }
   const turns = takingTurns(clock, TURN_MS)
 
+  const remote: RemoteRounds = { ...rooms, tables: new Map() }
+
   const inPhase = (phase: Phase, partition: Partition, work: () => Promise<void>) =>
     attempt(rooms, done, phase, partition, work)
 
   /** A failure to roll does not end the turn: on a full disk only dropping makes room for the document. */
   async function tend(partition: Partition): Promise<void> {
+    const { state } = partition
     sealOld(partition, share)
-    if (hasToRoll(partition, nowMs)) {
+    // What the table has must not be sealed once more, so it is read first.
+    if (state.hold === null && hasToRoll(partition, nowMs)) {
       await inPhase('roll', partition, async () => {
         const rolled = await roll(rooms.documents, partition, nowMs)
         done.rolled += rolled
       })
     }
     if (!isOurs(rooms, partition)) return
-    const { state } = partition
-    const before = droppableBefore({ ...logOf(partition), archivedTo: null }, state.topic.resolved, nowMs)
-    if (before > state.start) {
-      await inPhase('retention', partition, async () => {
-        const bytes = await partition.trim(before)
-        done.droppedBytes += bytes
-        if (hasDropped(partition)) await roll(rooms.documents, partition, nowMs)
-      })
+    if (state.isRemote) await tendRemote(partition)
+    else {
+      if (hasLeft(partition)) await inPhase('adopt', partition, () => leave(remote, partition))
+      const before = droppableBefore(logOf(partition), state.topic.resolved, nowMs)
+      if (before > state.start) await inPhase('retention', partition, () => trim(partition, before))
     }
     if (state.pendingRows.length > 0) await inPhase('roll', partition, () => partition.flushRows())
+  }
+
+  async function trim(partition: Partition, before: number): Promise<void> {
+    const bytes = await partition.trim(before)
+    done.droppedBytes += bytes
+    if (hasDropped(partition) && partition.state.hold === null) await roll(rooms.documents, partition, nowMs)
+  }
+
+  async function tendRemote(partition: Partition): Promise<void> {
+    const { state } = partition
+    if (hasNotice(remote, partition)) await inPhase('adopt', partition, () => adoptNotice(remote, partition))
+    if (!isOurs(rooms, partition)) return
+    const moves = movesOf(remote, partition, nowMs)
+    if (!(moves instanceof Promise) && !hasMoves(state, moves)) return
+    await inPhase('retention', partition, async () => {
+      const { logStart, localStart } = await moves
+      if (state.remote !== null && logStart > state.logStart && !(await partition.raiseLogStart(logStart))) return
+      if (localStart > state.start) await trim(partition, localStart)
+    })
   }
 
   const waiting = partitions[Symbol.iterator]()
@@ -181,6 +206,10 @@ async function attempt(
     rooms.failed(phase, partition, error)
   }
   rooms.timed(phase, rooms.clock.monotonic() - beganAtMs)
+}
+
+function hasMoves({ logStart, start }: PartitionState, moves: Moves): boolean {
+  return moves.logStart > logStart || moves.localStart > start
 }
 
 /** Seals the open chunk if its data has waited for long, so that a log that fills slowly expires in parts. */

@@ -313,6 +313,8 @@ test('the cleaner has its turn after the other phases, and its segments say when
     }),
     failed: (phase: string, { index }: Partition) => void seen.push(`${phase} of ${index} failed`),
     timed: (phase: string) => void timed.push(phase),
+    tier: null,
+    trustedNow: () => clock.now(),
     cleaner: {
       async clean(partition: Partition) {
         seen.push(`${partition.index} has ${partition.segments.length} segments`)

@@ -57,7 +57,11 @@ test('marks are found again, and a part without marks is one unknown chunk until
 
   const after = new TimeIndex()
   assert.deepEqual(
-    after.adopt(rowsOf(first, third), { start: 0, end: 45, bytes: 100 + 200 + 300 + 50, activeFrom: 0 }, 9_000),
+    after.adopt(
+      rowsOf(first, third),
+      { start: 0, end: 45, emptyFrom: 45, bytes: 100 + 200 + 300 + 50, activeFrom: 0 },
+      9_000,
+    ),
     [],
   )
   assert.deepEqual(
@@ -87,12 +91,16 @@ test('a mark that overlaps an earlier one is not used, and its row goes', () => 
   const second = before.seal(0)
   // A leader that had rewritten [0, 15) learned the rest of the second chunk.
   const other = new TimeIndex()
-  other.adopt(new Map(), { start: 15, end: 20, bytes: 100, activeFrom: 0 }, 0)
+  other.adopt(new Map(), { start: 15, end: 20, emptyFrom: 20, bytes: 100, activeFrom: 0 }, 0)
   const rest = other.learn(other.chunks[0]!, [
     { bytes: 100, plainBytes: 100, records: 1, minTimestamp: 0, maxTimestamp: 0 },
   ])
   const after = new TimeIndex()
-  const dead = after.adopt(rowsOf(rest, second, first), { start: 0, end: 20, bytes: 300, activeFrom: 0 }, 0)
+  const dead = after.adopt(
+    rowsOf(rest, second, first),
+    { start: 0, end: 20, emptyFrom: 20, bytes: 300, activeFrom: 0 },
+    0,
+  )
   assert.deepEqual(dead, [{ key: 'm15', value: null }])
   assert.deepEqual(
     after.chunks.map(({ from, next, bytes }) => [from, next, bytes]),
@@ -111,11 +119,13 @@ test('marks below the log start or beyond the end are not used and are deleted',
   add(before, 20, 100, 1_000, 1_000)
   const second = before.seal(0)
   const after = new TimeIndex()
-  assert.deepEqual(after.adopt(rowsOf(first, second), { start: 10, end: 20, bytes: 100, activeFrom: 0 }, 0), [
-    { key: 'm0', value: null },
-  ])
+  assert.deepEqual(
+    after.adopt(rowsOf(first, second), { start: 10, end: 20, emptyFrom: 20, bytes: 100, activeFrom: 0 }, 0),
+    [{ key: 'm0', value: null }],
+  )
   assert.equal(
-    new TimeIndex().adopt(rowsOf(first, second), { start: 0, end: 15, bytes: 100, activeFrom: 0 }, 0)[0]?.key,
+    new TimeIndex().adopt(rowsOf(first, second), { start: 0, end: 15, emptyFrom: 15, bytes: 100, activeFrom: 0 }, 0)[0]
+      ?.key,
     'm10',
   )
   assert.deepEqual(
@@ -132,7 +142,7 @@ test('a chunk whose mark begins below the log start is learned again, because th
   add(before, 10, 100, 1_000, 1_000)
   const mark = before.seal(0)
   const after = new TimeIndex()
-  assert.deepEqual(after.adopt(rowsOf(mark), { start: 5, end: 10, bytes: 50, activeFrom: 0 }, 0), [
+  assert.deepEqual(after.adopt(rowsOf(mark), { start: 5, end: 10, emptyFrom: 10, bytes: 50, activeFrom: 0 }, 0), [
     { key: 'm0', value: null },
   ])
   const { from, next, bytes, isKnown } = after.chunks[0]!
@@ -167,7 +177,7 @@ test('a mark carries sizes, counts and the times of appends; what a mark of form
   assert.equal(before.add({ nextOffset: 12, recordCount: 2, maxTimestamp: -1, bytes }, 100, -1, 9_000), null)
   assert.equal(opening?.key, 'o')
   const mark = before.seal(0)!
-  const log = { start: 0, end: 12, bytes: 200, activeFrom: 0 }
+  const log = { start: 0, end: 12, emptyFrom: 12, bytes: 200, activeFrom: 0 }
   const countsOf = (row: Row) => {
     const after = new TimeIndex()
     after.adopt(rowsOf(row), log, 50_000)
@@ -184,9 +194,28 @@ test('a mark carries sizes, counts and the times of appends; what a mark of form
   assert.equal(unmarked.chunks[0]!.firstAppendMs, 8_000, 'the first append of the open chunk is known without a mark')
 })
 
+test('a mark of batches that the store has lost does not count, and is deleted', () => {
+  const index = new TimeIndex()
+  add(index, 10, 100, 1_000, 1_000)
+  const kept = index.seal(0)!
+  add(index, 20, 200, 2_000, 2_000)
+  const lost = index.seal(0)!
+  const after = new TimeIndex()
+  const log = { start: 0, end: 25, emptyFrom: 10, bytes: 100, activeFrom: 0 }
+  assert.deepEqual(after.adopt(rowsOf(kept, lost), log, 0), [{ key: 'm10', value: null }])
+  assert.deepEqual(
+    after.chunks.map(({ from, next, bytes, isKnown }) => [from, next, bytes, isKnown]),
+    [
+      [0, 10, 100, true],
+      [10, 25, 0, false],
+      [25, 25, 0, true],
+    ],
+  )
+})
+
 test('a part without marks is divided where the active segment begins', () => {
   const index = new TimeIndex()
-  index.adopt(new Map(), { start: 0, end: 100, bytes: 900, activeFrom: 60 }, 0)
+  index.adopt(new Map(), { start: 0, end: 100, emptyFrom: 100, bytes: 900, activeFrom: 60 }, 0)
   assert.deepEqual(
     index.chunks.map(({ from, next, isKnown }) => [from, next, isKnown]),
     [
@@ -227,13 +256,13 @@ test('a rewritten range becomes one chunk, the rest of a cut chunk is learned ag
     else stored.set(key, value)
   }
   const again = new TimeIndex()
-  assert.deepEqual(again.adopt(stored, { start: 0, end: 40, bytes: 300, activeFrom: 0 }, 0), [])
+  assert.deepEqual(again.adopt(stored, { start: 0, end: 40, emptyFrom: 40, bytes: 300, activeFrom: 0 }, 0), [])
   assert.deepEqual(shown(again.chunks), expected)
 })
 
 test('records that were appended after the adoption keep their age when a rewrite makes their chunk unknown', () => {
   const index = new TimeIndex()
-  index.adopt(rowsOf(), { start: 0, end: 10, bytes: 100, activeFrom: 0 }, 1_000)
+  index.adopt(rowsOf(), { start: 0, end: 10, emptyFrom: 10, bytes: 100, activeFrom: 0 }, 1_000)
   for (const next of [20, 30]) add(index, next, 50, 5_000, 5_000)
   index.seal(0)
   add(index, 40, 50, 6_000, 6_000)
@@ -254,7 +283,7 @@ test('records that were appended after the adoption keep their age when a rewrit
 test('the rest of a cut chunk keeps the age of its records, however long ago the log was opened', () => {
   const openedAtMs = 1_000
   const index = new TimeIndex()
-  index.adopt(new Map(), { start: 0, end: 0, bytes: 0, activeFrom: 0 }, openedAtMs)
+  index.adopt(new Map(), { start: 0, end: 0, emptyFrom: 0, bytes: 0, activeFrom: 0 }, openedAtMs)
   for (const [end, nowMs] of [[10, 50_000] as const, [20, 60_000] as const]) add(index, end, 100, nowMs, nowMs)
   index.seal(0)
   const remains = { bytes: 50, plainBytes: 50, batches: 1, records: 1, minTimestamp: 50_000, maxTimestamp: 50_000 }
@@ -275,7 +304,7 @@ test('a rewrite from a log start within a chunk leaves nothing below the log sta
   }
   index.drop(start, 150)
   const adopted = new TimeIndex()
-  adopted.adopt(rowsOf(), { start, end: 30, bytes: 150, activeFrom: 20 }, 40)
+  adopted.adopt(rowsOf(), { start, end: 30, emptyFrom: 30, bytes: 150, activeFrom: 20 }, 40)
   const remains = { bytes: 50, plainBytes: 50, batches: 1, records: 1, minTimestamp: 20, maxTimestamp: 20 }
   for (const each of [index, adopted]) {
     each.rewritten(start, 20, remains)

@@ -70,6 +70,15 @@ const MARK_BYTES = 81
 const FORMER_FORMAT = 1
 const FORMER_MARK_BYTES = 33
 
+/** The log that an opening has found. */
+export interface Extent {
+  readonly start: number
+  readonly end: number
+  readonly emptyFrom: number
+  readonly bytes: number
+  readonly activeFrom: number
+}
+
 export class TimeIndex {
   #chunks: MutableChunk[] = [emptyChunk(0)]
   /** The log start. A trim may have cut the first chunk. */
@@ -82,12 +91,12 @@ export class TimeIndex {
 
   /**
    * Starts again from the marks among the stream's rows; `bytes` is the number of live bytes of the stream. A part
-   * without a mark is divided at `activeFrom`, where the active segment begins. Returns rows that delete the marks of
-   * trimmed chunks.
+   * without a mark is divided at `activeFrom`, where the active segment begins. From `emptyFrom` on up to the end the
+   * log has no batch. Returns rows that delete the marks of trimmed chunks and of lost batches.
    */
   adopt(
     rows: ReadonlyMap<string, Uint8Array>,
-    { start, end, bytes, activeFrom }: { start: number; end: number; bytes: number; activeFrom: number },
+    { start, end, emptyFrom, bytes, activeFrom }: Extent,
     nowMs: number,
   ): Row[] {
     const found: MutableChunk[] = []
@@ -97,8 +106,9 @@ export class TimeIndex {
     const dead: Row[] = []
     for (const mark of found) {
       // A chunk that begins below the log start still counts bytes that were dropped. A store that was damaged may have
-      // the marks from before a rewrite beside a mark from after it.
-      if (mark.from >= (marks.at(-1)?.next ?? start) && mark.next > start && mark.next <= end) marks.push(mark)
+      // the marks from before a rewrite beside a mark from after it. A leader that has not noticed that the store lost
+      // batches may have written a mark of them.
+      if (mark.from >= (marks.at(-1)?.next ?? start) && mark.next > start && mark.next <= emptyFrom) marks.push(mark)
       else dead.push({ key: markKey(mark.from), value: null })
     }
     let unmarkedBytes = bytes

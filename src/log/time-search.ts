@@ -161,7 +161,7 @@ export class TimeSearch {
           const others = step()
           if (others !== undefined) await others
           if (!walk.next()) return null
-          if (walk.timestamp >= timestamp && walk.offset >= this.#state.start) return at(walk)
+          if (walk.timestamp >= timestamp && walk.offset >= this.#state.readableFrom) return at(walk)
         }
       })
       if (isRefusal(first)) return first
@@ -187,7 +187,7 @@ export class TimeSearch {
           const others = step()
           if (others !== undefined) await others
           if (!walk.next()) return top
-          if (walk.timestamp <= topTimestamp || walk.offset < this.#state.start) continue
+          if (walk.timestamp <= topTimestamp || walk.offset < this.#state.readableFrom) continue
           topTimestamp = walk.timestamp
           top = at(walk)
         }
@@ -217,7 +217,11 @@ export class TimeSearch {
       if (!(error instanceof InvalidRecords)) throw error
       // Producers may send batches that do not unpack. The offset of the whole batch makes sure that a reader skips
       // nothing.
-      return { offset: Math.max(batch.baseOffset, this.#state.start), timestamp: batch.maxTimestamp, leaderEpoch }
+      return {
+        offset: Math.max(batch.baseOffset, this.#state.readableFrom),
+        timestamp: batch.maxTimestamp,
+        leaderEpoch,
+      }
     }
   }
 
@@ -228,13 +232,14 @@ export class TimeSearch {
     visit: (batch: BatchView) => Promise<boolean | Refusal>,
   ): Promise<Refusal | null> {
     const { next } = chunk
-    for (let offset = Math.max(chunk.from, this.#state.start); offset < next; ) {
+    for (let offset = Math.max(chunk.from, this.#state.readableFrom); offset < next; ) {
       if (patience.isOver) return TIMED_OUT
       const read = await this.#log.read(offset, STEP_BYTES)
       if (isRefusal(read)) {
         // Retention passed this offset: continue at the log start.
-        if (read.code !== OFFSET_OUT_OF_RANGE.code || this.#state.start <= offset) return read
-        offset = this.#state.start
+        const { readableFrom } = this.#state
+        if (read.code !== OFFSET_OUT_OF_RANGE.code || readableFrom <= offset) return read
+        offset = readableFrom
         continue
       }
       if (read.batches.length === 0) return null

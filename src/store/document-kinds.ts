@@ -20,6 +20,7 @@ const kinds = Object.freeze({
   segments: 'the sealed segments of one partition (log)',
   'sign-in-failures': 'counters of failed sign-ins (auth)',
   'signing-key': 'a random key that all brokers share (auth)',
+  tier: 'what changed in the remote tier (tier)',
   worker: 'the lease of the storage worker (tier)',
 })
 

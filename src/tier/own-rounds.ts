@@ -5,10 +5,12 @@
 // the work on partitions.
 
 import type { RoundShare } from '../log/logs.ts'
+import type { RemoteNews } from '../log/remote-news.ts'
 import type { RoundReport } from '../log/round.ts'
 import {
   because,
   INVALID_REQUEST,
+  isRefusal,
   type Refusal,
   STALE_CONTROLLER_EPOCH,
   UNKNOWN_SERVER_ERROR,
@@ -21,16 +23,28 @@ import type { Claim, Lease } from './lease.ts'
 export interface RoundRequest extends Claim, RoundShare {
   /** The number of the round. The holder counts its rounds. */
   readonly round: number
+  /** The holder knows the news of this broker up to this change (Logs.remoteNews); -1: it wants none. */
+  readonly newsSince: number
+}
+
+/** The part of a broker in a round that is over. */
+export interface OwnPart {
+  readonly report: RoundReport
+  readonly news: RemoteNews
 }
 
 /** Null: the round goes on. */
-export type RoundAnswer = RoundReport | null | Refusal
+export type RoundAnswer = OwnPart | null | Refusal
+
+export const NO_NEWS: RemoteNews = Object.freeze({ to: 0, topics: [] })
 
 export interface OwnRoundsRooms {
   readonly lease: Pick<Lease, 'refute'>
   readonly metrics: Metrics
   readonly logger: Logger
   runRound(share: RoundShare): Promise<RoundReport>
+  /** See Logs.remoteNews. */
+  remoteNews(since: number): RemoteNews
 }
 
 export interface OwnRounds {
@@ -42,7 +56,7 @@ export interface OwnRounds {
   ask(request: RoundRequest): Promise<RoundAnswer>
 }
 
-export function openOwnRounds({ lease, metrics, logger, runRound }: OwnRoundsRooms): OwnRounds {
+export function openOwnRounds({ lease, metrics, logger, runRound, remoteNews }: OwnRoundsRooms): OwnRounds {
   /** The newest round: the name by which the holder asks for it, and its result; null while it runs. */
   let newest: { name: string; result: RoundReport | Refusal | null } | null = null
 
@@ -59,15 +73,21 @@ export function openOwnRounds({ lease, metrics, logger, runRound }: OwnRoundsRoo
     }
   }
 
+  /** Returns the news as they are when the round is over: it may have changed documents. */
+  function answerOf(result: RoundReport | Refusal | null, since: number): RoundAnswer {
+    if (result === null || isRefusal(result)) return result
+    return { report: result, news: since < 0 ? NO_NEWS : remoteNews(since) }
+  }
+
   return {
     async ask(request) {
-      const { holderId, incarnation, fence, round, concurrency } = request
+      const { holderId, incarnation, fence, round, concurrency, newsSince } = request
       if (concurrency < 1 || concurrency > MOST_TICK_CONCURRENCY) {
         const wanted = `takes an integer from 1 to ${MOST_TICK_CONCURRENCY}`
         return because(INVALID_REQUEST, `concurrency: got ${concurrency}, ${wanted}.`)
       }
       const name = JSON.stringify([holderId, incarnation, fence, round])
-      if (newest?.name === name) return newest.result
+      if (newest?.name === name) return answerOf(newest.result, newsSince)
       const why = await lease.refute(request)
       if (why !== null) {
         metrics.count('svc.storage.worker.refusals', { reason: 'not_holder' })
@@ -75,13 +95,13 @@ export function openOwnRounds({ lease, metrics, logger, runRound }: OwnRoundsRoo
         return because(STALE_CONTROLLER_EPOCH, why)
       }
       // Another request may have begun or joined a round while the store answered.
-      if (newest?.name === name) return newest.result
+      if (newest?.name === name) return answerOf(newest.result, newsSince)
       if (newest !== null && newest.result === null) newest.name = name
       else {
         newest = { name, result: null }
         void run(request, newest)
       }
-      return newest.result
+      return answerOf(newest.result, newsSince)
     },
   }
 }

@@ -13,6 +13,7 @@ import { testSettings, type Values } from '../settings/settings.ts'
 import { createLogger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openLease } from './lease.ts'
+import { NO_NEWS, type RoundRequest } from './own-rounds.ts'
 import { openStorageWorker } from './worker.ts'
 
 const TICK_MS = 60_000
@@ -53,10 +54,10 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
   ): Promise<ResponseOf<typeof runStorageRound>> {
     const worker = workers.get(id)
     if (worker === undefined || worker.isSilent) throw new PeerUnavailable(id, 'cannot be reached', true)
-    const answer = await worker.answer(body)
-    const none = { throttleTimeMs: 0, errorCode: 0, errorMessage: null, isRunning: false, report: REPORT }
+    const answer = await worker.answer({ newsSince: -1, ...body } as RoundRequest)
+    const none = { throttleTimeMs: 0, errorCode: 0, errorMessage: null, isRunning: false, report: REPORT, news: NO_NEWS }
     if (isRefusal(answer)) return { ...none, errorCode: answer.code, errorMessage: answer.message }
-    return answer === null ? { ...none, isRunning: true } : { ...none, report: answer }
+    return answer === null ? { ...none, isRunning: true } : { ...none, ...answer }
   }
 
   async function start(brokerId: number) {
@@ -80,6 +81,8 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
       },
       catalogue: { current: () => ({ topics }) as never },
       peers: { ask: async (id, _api, _version, body) => (await askPeer(id, body as never)) as never } satisfies Peers,
+      remoteNews: () => NO_NEWS,
+      remote: null,
       async runRound(share) {
         shares.push(share)
         world.mostAtOnce = Math.max(world.mostAtOnce, ++world.atOnce)
@@ -240,7 +243,7 @@ test('a holder that was stopped past its lease starts nothing when it wakes, and
   await clock.advance(TICK_MS + 1_000)
   assert.deepEqual([one.shares.length, two.shares.length], [1, 1])
   const { incarnation } = one.holder()!
-  const stale = { holderId: 1, incarnation, fence: 1, round: 99, concurrency: 8, isCleaningAllowed: true }
+  const stale = { holderId: 1, incarnation, fence: 1, round: 99, concurrency: 8, isCleaningAllowed: true, newsSince: -1 }
   const resume = one.store.faults.hold('all')
   await clock.advance(LEASE_MS + TICK_MS)
   assert.deepEqual([one.isHolder, two.isHolder], [false, true])
@@ -272,6 +275,7 @@ test('a request with a concurrency that no setting allows starts nothing', async
       round: 99,
       concurrency,
       isCleaningAllowed: true,
+      newsSince: -1,
     })
     assert(isRefusal(refused) && refused.name === 'INVALID_REQUEST')
     assert.equal(refused.message, `concurrency: got ${concurrency}, takes an integer from 1 to 1024.`)
@@ -293,7 +297,7 @@ test('a client that does not know the start of the holder starts nothing and doe
     [two, -1, ''],
   ] as const) {
     const claim = { holderId, incarnation: said, fence: 1 }
-    const refused = await asked.answer({ ...claim, round: 99, concurrency: 1, isCleaningAllowed: true })
+    const refused = await asked.answer({ ...claim, round: 99, concurrency: 1, isCleaningAllowed: true, newsSince: -1 })
     assert(isRefusal(refused), `${holderId} ${said}`)
     assert.doesNotMatch(refused.message, /start of/)
   }

@@ -5,12 +5,13 @@
 // happens to a partition.
 
 import type { BrokerRound, Round } from '../api/storage.ts'
-import { type Clock, sleep, type Timer } from '../base/clock.ts'
-import { FEATURES } from '../cluster/broker-record.ts'
+import { type Clock, sleep, type Timer, within } from '../base/clock.ts'
+import { FEATURES, hasFeature } from '../cluster/broker-record.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import { type Peers, PeerUnavailable } from '../cluster/peers.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { RoundShare } from '../log/logs.ts'
+import type { RemoteNews } from '../log/remote-news.ts'
 import type { RoundReport } from '../log/round.ts'
 import {
   because,
@@ -28,7 +29,8 @@ import { isStoreFailure } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Holder, Lease } from './lease.ts'
-import { openOwnRounds, type RoundAnswer, type RoundRequest } from './own-rounds.ts'
+import { NO_NEWS, type OwnPart, openOwnRounds, type RoundAnswer, type RoundRequest } from './own-rounds.ts'
+import type { RemoteRounds } from './remote/remote-rounds.ts'
 
 export interface StorageWorker {
   /** True if this broker holds the lease and starts the rounds. */
@@ -63,6 +65,10 @@ export interface StorageWorkerRooms {
   readonly logger: Logger
   /** Runs a round over the partitions of this broker. */
   runRound(share: RoundShare): Promise<RoundReport>
+  /** See Logs.remoteNews. */
+  remoteNews(since: number): RemoteNews
+  /** The holder's part in the remote tier; null without one. */
+  readonly remote: RemoteRounds | null
   /** Called with an error that is not a failure of the store or of a broker: a mistake of this program. */
   lost(error: Error): void
 }
@@ -70,7 +76,8 @@ export interface StorageWorkerRooms {
 /** The feature that every living broker must have before a partition is cleaned. */
 const REWRITE = FEATURES[0]!
 
-const VERSION = 0
+/** The version with the news of the remote tier; brokers without the feature know 0. */
+const VERSION_WITH_TIER = 1
 
 /**
  * The worker asks a broker again whether its round is over after this share of the time that the round has taken, so
@@ -79,6 +86,9 @@ const VERSION = 0
 const WAIT_SHARE = 1 / 32
 const SHORTEST_WAIT_MS = 10
 const LONGEST_WAIT_MS = 1_000
+
+/** Of the tick-interval, the longest wait for the holder's part in the remote tier, which then goes on. */
+const REMOTE_SHARE = 0.5
 
 /** The worker waits for a broker for one tick-interval, but at least for this time. */
 const LEAST_PATIENCE_MS = 10_000
@@ -91,7 +101,7 @@ const NOTHING: RoundReport = Object.freeze({
 })
 
 export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
-  const { lease, cluster, peers, settings, clock, metrics } = rooms
+  const { lease, cluster, peers, settings, clock, metrics, remote } = rooms
   const logger = rooms.logger.named('storage.worker')
   const intervalMs = settings.get('storage.worker.tick-interval')
   const concurrency = settings.get('storage.worker.tick-concurrency')
@@ -117,6 +127,7 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
   }
 
   async function tick(): Promise<void> {
+    if (!lease.isHeld) remote?.end()
     if (lease.isHeld) await begin()
     // Another broker may have taken the lease: this one was paused, or the store did not answer.
     else if (lease.fence > 0) refuse()
@@ -150,7 +161,9 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       startedAtMs: Math.floor(clock.now()),
       tookMs: null,
       rows: new Map(leaders.map(id => [id, rowOf(id, 'waiting')])),
+      offload: null,
     }
+    remote?.begin(round.fence)
     remembered.push(round)
     if (remembered.length > REMEMBERED) remembered.shift()
     const isCleaningAllowed = missing.length === 0
@@ -175,6 +188,11 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       }
     }
     await Promise.all([...joining, ...shares.map(takeTurns)])
+    if (remote !== null && !isEnded) {
+      // An offload may take hours. The next rounds begin meanwhile, and one of them reports it.
+      await within(clock, intervalMs * REMOTE_SHARE, remote.run().catch(rooms.lost), () => undefined)
+      round.offload = remote.report()
+    }
     const tookMs = clock.monotonic() - beganAtMs
     round.tookMs = Math.round(tookMs)
     metrics.observe('svc.storage.worker.round', {}, tookMs)
@@ -190,7 +208,8 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
 
   async function askUntilDone(round: RoundInProgress, id: number, share: RoundShare): Promise<BrokerRound> {
     const { brokerId: holderId, incarnation } = cluster
-    const request = { holderId, incarnation, fence: round.fence, round: round.number, ...share }
+    const newsSince = remote?.since(id, incarnationOf(id)) ?? -1
+    const request = { holderId, incarnation, fence: round.fence, round: round.number, newsSince, ...share }
     const patienceMs = Math.max(intervalMs, LEAST_PATIENCE_MS)
     const beganAtMs = clock.monotonic()
     for (;;) {
@@ -201,7 +220,10 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
       }
       const answer = await ask(id, request)
       if (answer instanceof Failed) return fail(id, answer)
-      if (answer !== null) return { ...rowOf(id, 'done'), ...answer }
+      if (answer !== null) {
+        if (newsSince >= 0) remote?.heard(id, incarnationOf(id), answer.news)
+        return { ...rowOf(id, 'done'), ...answer.report }
+      }
       round.rows.set(id, rowOf(id, 'running'))
       const tookMs = clock.monotonic() - beganAtMs
       if (tookMs >= patienceMs)
@@ -221,7 +243,7 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
   }
 
   /** Resolves to the report of the broker; null while its round goes on. */
-  async function ask(id: number, request: RoundRequest): Promise<RoundReport | null | Failed> {
+  async function ask(id: number, request: RoundRequest): Promise<OwnPart | null | Failed> {
     try {
       const answer = id === cluster.brokerId ? await own.ask(request) : await askPeer(id, request)
       return isRefusal(answer) ? new Failed('refused', answer.name, answer.message) : answer
@@ -234,16 +256,20 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
   }
 
   async function askPeer(id: number, request: RoundRequest): Promise<RoundAnswer> {
-    const { errorCode, errorMessage, isRunning, report } = await peers.ask(id, runStorageRound, VERSION, request)
+    const version = hasFeature(cluster.brokers(), id, 'remote-tier') ? VERSION_WITH_TIER : 0
+    const answer = await peers.ask(id, runStorageRound, version, request)
+    const { errorCode, errorMessage, isRunning, report, news } = answer
     if (errorCode !== NONE) {
       const error = errorOf(errorCode) ?? UNKNOWN_SERVER_ERROR
       return because(error, errorMessage ?? error.message)
     }
     if (isRunning) return null
     const wrong = Object.entries(report).find(([, value]) => !(value >= 0))
-    if (wrong === undefined) return report
+    if (wrong === undefined) return { report, news: version === 0 ? NO_NEWS : news }
     throw new PeerUnavailable(id, `has answered with an impossible number (${wrong[0]} ${wrong[1]})`, false)
   }
+
+  const incarnationOf = (id: number) => cluster.brokers().find(each => each.id === id)?.incarnation ?? ''
 
   function whyNotHeld(): string {
     const heldMs = settings.get('storage.worker.lease-duration')
@@ -289,11 +315,14 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
     release() {
       isEnded = true
       timer?.cancel()
+      remote?.release()
       return lease.release()
     },
     async close() {
       isEnded = true
       timer?.cancel()
+      // The lease goes when nothing commits any more.
+      await remote?.close()
       await lease.close()
     },
   }
@@ -305,6 +334,7 @@ interface RoundInProgress {
   readonly startedAtMs: number
   tookMs: number | null
   readonly rows: Map<number, BrokerRound>
+  offload: Round['offload']
 }
 
 class Failed {
@@ -323,9 +353,9 @@ function rowOf(id: number, outcome: BrokerRound['outcome'], trouble: string | nu
   return { id, outcome, ...NOTHING, trouble }
 }
 
-function shown({ number, startedAtMs, tookMs, rows }: RoundInProgress): Round {
+function shown({ number, startedAtMs, tookMs, rows, offload }: RoundInProgress): Round {
   const brokers = [...rows.values()].sort((one, other) => one.id - other.id)
-  return { number, startedAt: new Date(startedAtMs).toISOString(), tookMs, brokers }
+  return { number, startedAt: new Date(startedAtMs).toISOString(), tookMs, brokers, offload }
 }
 
 /** Returns the brokers that lead at least one partition, ascending. */

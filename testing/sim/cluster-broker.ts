@@ -153,6 +153,8 @@ export class ClusterBroker {
       cluster,
       peers: this.#peers(options),
       runRound: logs.runRound,
+      remoteNews: logs.remoteNews,
+      remote: null,
       lost: ended,
     })
     const producerIds = openProducerIds(store, { clock, random })

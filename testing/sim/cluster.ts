@@ -10,7 +10,10 @@ export interface Scenario {
   readonly replicas: number
   /** The number of replicas that must have the acknowledged data. */
   readonly waitReplicas: number
-  /** `best`: the most advanced replica is promoted. `any`: a random one. */
+  /**
+   * `best`: the most advanced replica is promoted, and not while another one fetches everything anew: the replicas that
+   * the brokers wait for cover one failure at a time. `any`: a random one.
+   */
   readonly promotes: 'best' | 'any'
   /** The largest number of fail-overs. */
   readonly failOvers: number
@@ -173,7 +176,8 @@ export class SimulatedCluster {
     const { server } = this
     const { scheduler, scenario } = this.#options
     const { promotable } = server
-    if (server.isDown || promotable.length === 0) return
+    const fewest = scenario.promotes === 'best' ? scenario.replicas : 1
+    if (server.isDown || promotable.length < fewest) return
     const best = promotable.reduce((one, other) => (server.lag(other) < server.lag(one) ? other : one))
     const chosen = scenario.promotes === 'best' ? best : promotable[scheduler.random.below(promotable.length)]!
     const breaks = !(scheduler.oneIn(4) && scenario.silently)

@@ -249,16 +249,11 @@ export function trim(
   return { kind: 'trimmed', start: stream.start, bytes: bytes - stream.bytes }
 }
 
-export function rewrite(
-  contents: Contents,
-  asked: Rewrite,
-): Rewritten | Fenced | Gone | Damaged | { readonly kind: 'changed' } {
+export function rewrite(contents: Contents, asked: Rewrite): Rewritten | Fenced | Gone | Damaged {
   const stream = contents.streams.get(asked.stream)
   if (stream === undefined) return { kind: 'gone' }
   if (asked.epoch !== stream.epoch) return { kind: 'fenced', epoch: stream.epoch }
   const { from, to, batches, rows } = asked
-  // The server has lost appends that the leader has read.
-  if (stream.end < to) return { kind: 'changed' }
   if (stream.damage !== null && stream.damage.offset < to) return { kind: 'damaged', message: stream.damage.message }
   stream.pass = passAfter(asked, stream.start, stream.pass, stream.highWatermark)
   const kept = stream.batches.filter(({ nextOffset }) => nextOffset <= from)

@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { type Random, seededRandom } from '../../src/base/random.ts'
 import { aloneInCluster } from '../../src/cluster/cluster.ts'
+import type { ColdTier } from '../../src/log/archive.ts'
 import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
 import { CleanerWork, type Work } from '../../src/log/cleaner/cleaner-work.ts'
 import { type Leadership, SOLE_LEADERSHIP } from '../../src/log/leadership.ts'
@@ -58,6 +59,7 @@ export interface LogWorldOptions {
   readonly cleanerWork?: Work
   /** INFO by default. */
   readonly level?: Level
+  readonly coldTier?: ColdTier
 }
 
 /** Opens a world. It closes with the test. */
@@ -80,12 +82,15 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
     metrics,
     logger,
     cleanerWork: options.cleanerWork ?? new CleanerWork(),
+    coldTier: options.coldTier ?? null,
   })
   const worker = openStorageWorker({
     lease: leaseAlone(0, settings.get('storage.worker.enabled')),
     cluster: aloneInCluster(0, null),
     peers: { ask: () => assert.fail('there is no other broker') },
     runRound: logs.runRound,
+    remoteNews: logs.remoteNews,
+    remote: null,
     lost(error) {
       throw error
     },

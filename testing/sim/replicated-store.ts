@@ -396,18 +396,17 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
       const { stream: id } = rewrite
       const known = told.get(id) ?? 0
       const pass = passes.get(id)
-      const done = await call<ReturnType<typeof contents.rewrite>>(
+      const done = await call<ReturnType<typeof contents.rewrite> | { readonly kind: 'changed' }>(
         'rewrite',
         at => {
           if (isElsewhere(id, at)) return fenced(id)
           const now = server.contents.streams.get(id)
           const isSame = now === undefined || isDeepStrictEqual(passFrom(now.start, now.pass), pass)
           if (openedUnder.get(id) !== server.incarnation && !isSame) return { kind: 'changed' }
+          if (now !== undefined && now.end < known) return { kind: 'changed' }
           return server.write(all => {
             const stream = all.streams.get(id)
-            if (stream !== undefined && known <= stream.end) {
-              stream.highWatermark = Math.max(stream.highWatermark, known)
-            }
+            if (stream !== undefined) stream.highWatermark = Math.max(stream.highWatermark, known)
             return contents.rewrite(all, safeguards.rewriteEpoch ? asked : { ...asked, epoch: stream?.epoch ?? 0 })
           })
         },

@@ -4,10 +4,16 @@
 //
 // The batch that has the requested offset is always read whole. The first row with records returns at least one
 // batch, even if the byte limits are smaller (KIP-74).
+//
+// A row whose offset only the archive has is cold. The archive returns at once what it has in memory. Otherwise the row
+// has no records in this pass, and its read goes on beside the fetch (archive-reads.ts): a later pass finds its result. It
+// takes nothing from the allowance meanwhile, so the other rows are served as if it had reached its end.
 
+import { type Clock, within } from '../../base/clock.ts'
 import type { Isolation, ReadResult } from '../../log/partition.ts'
 import { because, isRefusal, type Refusal, UNSUPPORTED_COMPRESSION_TYPE } from '../../protocol/errors.ts'
 import { viewBatch } from '../../protocol/records.ts'
+import { type ArchiveReadOptions, ArchiveReads } from './archive-reads.ts'
 import type { FetchRow } from './row.ts'
 import type { Asking } from './share.ts'
 
@@ -21,6 +27,10 @@ const FIRST_WITH_ZSTD = 10
 export interface Reader {
   readonly request: { readonly apiVersion: number }
   readonly isolation: Isolation
+  /** The reads of the archive; null until there is a cold row. */
+  cold: ArchiveReads | null
+  /** The request waits for the archive until then, on Clock.monotonic(). */
+  readonly coldUntilMs: number
 }
 
 /** The bytes that one pass over rows may still take. */
@@ -32,21 +42,34 @@ export interface Allowance {
   readonly isShort: boolean
 }
 
+/** The room that a row has in a pass. */
+interface Room {
+  /** The most bytes to read. */
+  readonly mostBytes: number
+  /** The bytes that the rows after it may still take. */
+  readonly leftBytes: number
+  /** True if its first batch is served even if it is larger. */
+  readonly isFirst: boolean
+}
+
 export type Wanted = Pick<Asking, 'mostBytes' | 'leastBytes'>
 
 export interface RowReading {
-  /** Returns the memory that reading these rows may take, at most maxBytes; null if there is nothing to read. */
-  wanted(rows: readonly FetchRow[], isolation: Isolation, maxBytes: number): Wanted | null
   /**
-   * Reads the rows from `from` on, which `reader` has claimed, and stores the result in each row. Returns null if the
-   * log had all of it in memory. Rows that must be read from the store are read at the same time, because their
-   * batches lie close together on the disk. These are as many rows as fit if each takes its maximum.
+   * Returns the memory that reading these rows may take, at most maxBytes; null if there is nothing to read. A row that
+   * waits for the archive needs none.
    */
-  read(reader: Reader, rows: readonly FetchRow[], allowance: Allowance, from?: number): Promise<void> | null
+  wanted(reader: Reader, rows: readonly FetchRow[], maxBytes: number): Wanted | null
+  /**
+   * Reads the rows, which `reader` has claimed, and stores the result in each row. Returns null if all of it was in
+   * memory. Rows that must be read from the store are read at the same time, because their batches lie close together
+   * on the disk. These are as many rows as fit if each takes its maximum.
+   */
+  read(reader: Reader, rows: readonly FetchRow[], allowance: Allowance): Promise<void> | null
 }
 
 /** Makes the reading. `usualBytes` is the most bytes of a partition if the request does not give a size for it. */
-export function createRowReading(usualBytes: number): RowReading {
+export function createRowReading(clock: Clock, usualBytes: number, archiveOptions: ArchiveReadOptions): RowReading {
   const partitionBytesOf = ({ partitionMaxBytes }: FetchRow) => (partitionMaxBytes > 0 ? partitionMaxBytes : usualBytes)
 
   /**
@@ -57,12 +80,12 @@ export function createRowReading(usualBytes: number): RowReading {
     return Math.min(row.batchBytes(isolation), partitionBytesOf(row)) <= leftBytes
   }
 
-  function read(
+  function readFrom(
     reader: Reader,
     rows: readonly FetchRow[],
     allowance: Allowance,
-    from = 0,
-  ): ReturnType<RowReading['read']> {
+    from: number,
+  ): Promise<void> | null {
     const asked: FetchRow[] = []
     const results: Promise<ReadResult | Refusal>[] = []
     let asideBytes = 0
@@ -73,6 +96,10 @@ export function createRowReading(usualBytes: number): RowReading {
       const isFirst = allowance.isFirst && asked.length === 0
       const isRead = isFirst || !allowance.isShort || mayFit(row, reader.isolation, leftBytes)
       const mostBytes = isRead ? Math.min(partitionBytesOf(row), leftBytes) : 0
+      if (row.isCold) {
+        readCold(reader, row, allowance, { mostBytes, leftBytes, isFirst })
+        continue
+      }
       const result = row.read(mostBytes, isFirst, reader.isolation)
       if (result instanceof Promise) {
         asked.push(row)
@@ -83,27 +110,132 @@ export function createRowReading(usualBytes: number): RowReading {
       }
     }
     if (asked.length === 0) return null
-    return Promise.all(results).then(found => {
+    const isRemote = asked.some(({ partition }) => partition?.isRemote === true)
+    const all = isRemote ? unlessOvertaken(reader, asked, results) : Promise.all(results)
+    return all.then(found => {
       for (const [i, row] of asked.entries()) take(reader, row, found[i]!, allowance)
       // The first row had no records after all, so the batch of another row must be read whole.
-      const again = allowance.isFirst ? read(reader, asked.slice(1), allowance) : null
-      return (again ?? Promise.resolve()).then(() => read(reader, rows, allowance, at) ?? undefined)
+      const again = allowance.isFirst ? readFrom(reader, asked.slice(1), allowance, 0) : null
+      return (again ?? Promise.resolve()).then(() => readFrom(reader, rows, allowance, at) ?? undefined)
     })
   }
 
+  /** Serves what is there of a cold row. It has no records while its read is pending, or if it may not be read. */
+  function readCold(reader: Reader, row: FetchRow, allowance: Allowance, room: Room): void {
+    reader.cold ??= new ArchiveReads(archiveOptions)
+    const { cold, isolation } = reader
+    const known = cold.resultOf(row)
+    if (known !== undefined && known !== null) {
+      serveKept(reader, cold, row, known, allowance, room)
+      return
+    }
+    const mayStart = known === undefined && cold.mayTry && (room.mostBytes > 0 || room.isFirst)
+    // Always with one batch, so that the read is the same one in the next fetch.
+    const result = mayStart ? row.read(room.mostBytes, true, isolation) : row.readNothing(isolation)
+    if (result instanceof Promise) {
+      cold.start(row, result)
+      take(reader, row, row.readNothing(isolation), allowance)
+      return
+    }
+    if (mayStart && isRefusal(result)) cold.refused()
+    const served = fit(result, room)
+    if (served === null && !isRefusal(result)) result.release?.()
+    take(reader, row, served ?? row.readNothing(isolation), allowance)
+  }
+
+  /** Serves a result that came beside the fetch. It stays where it is if there is no room for it. */
+  function serveKept(
+    reader: Reader,
+    cold: ArchiveReads,
+    row: FetchRow,
+    result: ReadResult | Refusal,
+    allowance: Allowance,
+    room: Pick<Room, 'leftBytes' | 'isFirst'>,
+  ): void {
+    const served = fit(result, room)
+    if (served !== null) cold.taken(row)
+    take(reader, row, served ?? row.readNothing(reader.isolation), allowance)
+  }
+
+  /**
+   * Waits for reads of the store. A read goes on in the archive if retention overtakes it. Then it may take longer than
+   * the fetch waits for the archive, and becomes a cold read.
+   */
+  async function unlessOvertaken(
+    reader: Reader,
+    asked: readonly FetchRow[],
+    results: readonly Promise<ReadResult | Refusal>[],
+  ): Promise<(ReadResult | Refusal)[]> {
+    const found = asked.map((): ReadResult | Refusal | null => null)
+    const all = Promise.all(
+      results.map(async (result, i) => {
+        found[i] = await result
+      }),
+    )
+    await within(clock, reader.coldUntilMs - clock.monotonic(), all, () => null)
+    const settled = asked.map((row, i) => {
+      const result = found[i] ?? null
+      if (result !== null || !row.isCold) return result ?? results[i]!
+      reader.cold ??= new ArchiveReads(archiveOptions)
+      reader.cold.start(row, results[i]!)
+      return row.readNothing(reader.isolation)
+    })
+    return Promise.all(settled)
+  }
+
   return {
-    wanted(rows, isolation, maxBytes) {
+    wanted(reader, rows, maxBytes) {
+      const { cold, isolation } = reader
       let mostBytes = 0
       let leastBytes = 0
       for (const row of rows) {
         const batchBytes = row.batchBytes(isolation)
         if (batchBytes === 0) continue
+        if (cold !== null && row.isCold) {
+          const result = cold.resultOf(row)
+          if (result === null || (result === undefined && !cold.mayTry)) continue
+          if (result !== undefined) {
+            if (isRefusal(result)) continue
+            leastBytes = Math.max(leastBytes, result.batches[0]?.length ?? 0)
+            mostBytes += result.bytes
+            continue
+          }
+        }
         leastBytes = Math.max(leastBytes, batchBytes)
         mostBytes += Math.max(partitionBytesOf(row), batchBytes)
       }
       return leastBytes === 0 ? null : { leastBytes, mostBytes: Math.min(mostBytes, maxBytes) }
     },
-    read,
+    read(reader, rows, allowance) {
+      if (reader.cold !== null) {
+        reader.cold.hasNews = false
+        reader.cold.isFresh = false
+      }
+      const later = readFrom(reader, rows, allowance, 0)
+      const { cold } = reader
+      if (cold === null || (later === null && !cold.isFresh)) return later
+      return takeAlong(reader, cold, allowance, later)
+    },
+  }
+
+  /**
+   * Serves results of the archive that come while the store is read, or within a turn of the event loop. So a full
+   * queue is an error of the row, and what is nearly in memory is served, even if the fetch does not wait.
+   */
+  async function takeAlong(
+    reader: Reader,
+    cold: ArchiveReads,
+    allowance: Allowance,
+    later: Promise<void> | null,
+  ): Promise<void> {
+    const turn = cold.isFresh ? new Promise<void>(resolve => clock.soon(resolve)) : null
+    await later
+    await turn
+    cold.hasNews = false
+    for (const row of cold.settled()) {
+      const result = row.reader === reader && row.isCold ? cold.resultOf(row) : undefined
+      if (result !== undefined && result !== null) serveKept(reader, cold, row, result, allowance, allowance)
+    }
   }
 }
 
@@ -115,6 +247,23 @@ function take(reader: Reader, row: FetchRow, result: ReadResult | Refusal, allow
   if (isRefusal(found) || found.bytes === 0) return
   allowance.leftBytes = Math.max(0, allowance.leftBytes - found.bytes)
   allowance.isFirst = false
+}
+
+/** Returns the batches of the result for which there is room; null if there are none. */
+function fit(
+  result: ReadResult | Refusal,
+  { leftBytes, isFirst }: Pick<Room, 'leftBytes' | 'isFirst'>,
+): ReadResult | Refusal | null {
+  if (isRefusal(result)) return result
+  let bytes = 0
+  let count = 0
+  for (const batch of result.batches) {
+    if (bytes + batch.length > leftBytes && !(isFirst && count === 0)) break
+    bytes += batch.length
+    count++
+  }
+  if (count === 0) return null
+  return count === result.batches.length ? result : { ...result, batches: result.batches.slice(0, count), bytes }
 }
 
 const NO_ZSTD = because(

@@ -3,6 +3,7 @@
 // reading.ts decides when it is read.
 
 import type { Policy } from '../../auth/clients/policy.ts'
+import { assert } from '../../base/assert.ts'
 import type { Isolation, Partition, ReadResult } from '../../log/partition.ts'
 import { Watch, type Watchlist } from '../../log/waiters.ts'
 import {
@@ -17,6 +18,7 @@ import type { Rooms } from '../handler.ts'
 import { onEachRow } from '../needs.ts'
 import { findPartition, findRepeated, findTopic, keyOf, type Naming } from '../partitions.ts'
 import { isMet } from '../permissions.ts'
+import type { Grant } from './share.ts'
 
 type Body = RequestOf<typeof fetch>
 type Topic = Body['topics'][number]
@@ -111,6 +113,18 @@ export class FetchRow extends Watch {
     return partition.checkEpoch(currentLeaderEpoch) ?? partition.read(fetchOffset, maxBytes, minOneBatch, isolation)
   }
 
+  /** Whether only the archive has the offset. */
+  get isCold(): boolean {
+    return this.partition?.isCold(this.fetchOffset) ?? false
+  }
+
+  /** Returns a result without records, with the offsets of the log as they are; or the refusal. */
+  readNothing(isolation: Isolation): ReadResult | Refusal {
+    const result = this.read(0, false, isolation)
+    assert(!(result instanceof Promise), 'a read of no bytes waits for nothing')
+    return result
+  }
+
   get bytes(): number {
     return isRefusal(this.found) ? 0 : this.found.bytes
   }
@@ -190,5 +204,19 @@ export function settle(list: Watchlist<FetchRow>, rows: readonly FetchRow[]): vo
       list.mark(row)
       if (row.partition !== null) row.stand(row.partition.waits)
     }
+  }
+}
+
+/**
+ * Returns a function that releases the memory of the records, to call when the network has taken them. Returns null
+ * if the request has no grant.
+ */
+export function releaseOf(rows: readonly FetchRow[], grant: Grant | null): (() => void) | null {
+  if (grant === null) return null
+  const releases: (() => void)[] = []
+  for (const { found } of rows) if (!isRefusal(found) && found.release !== null) releases.push(found.release)
+  return () => {
+    for (const release of releases) release()
+    grant.sent()
   }
 }

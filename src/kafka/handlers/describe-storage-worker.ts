@@ -1,4 +1,4 @@
-// DescribeStorageWorker 0: an API that Kafka does not have. Another broker asks this one, which holds the lease of the
+// DescribeStorageWorker 0-1: an API that Kafka does not have. Another broker asks this one, which holds the lease of the
 // storage worker, for one of its rounds, and may start one. Without ACLs too, no client may start one. ApiVersions does
 // not name it.
 

@@ -11,6 +11,14 @@
 // that memory is taken, the request waits its turn, and is answered without records when its wait is over.
 // fetch/reading.ts reads the rows.
 //
+// Rows that only the archive has (KIP-405) are cold. A fetch tries at most `storage.remote.iceberg.read.threads` reads
+// of the archive, and its other cold rows are empty. If the archive's queue is full, a row gets KAFKA_STORAGE_ERROR,
+// and the fetch is answered at once. A fetch with local records does not wait for the archive. Another one waits for
+// the first result, at most half of `broker.response-queue-timeout`, however short or long its own wait is: an object
+// store is usually slower than a consumer's 500 ms, and must not be a reason for REQUEST_TIMED_OUT. Then the answer is
+// empty, and the next fetch finds the records that its reads have brought. Records from the archive are answered
+// without waiting for `minBytes`, as in Kafka. While a fetch waits for the archive it holds no memory for its answer.
+//
 //   5    a fetch may return a batch without records, if the log end has moved forward over offsets without records
 //        (docs/decisions/0037). Earlier versions return nothing there until records follow, because kafka-python 2.0,
 //        which knows at most version 4, fails at such a batch
@@ -39,9 +47,10 @@ import { INVALID_FETCH_SESSION_EPOCH, isRefusal, NONE } from '../../protocol/err
 import { fetch } from '../../protocol/messages/fetch.ts'
 import { viewBatch } from '../../protocol/records.ts'
 import { type FetchAnswer, type FetchBody, refuseAll, responsesOf, type TopicRow } from '../fetch/answer.ts'
+import type { ArchiveReads } from '../fetch/archive-reads.ts'
 import { openFetches } from '../fetch/fetches.ts'
-import { type Allowance, createRowReading, type Wanted } from '../fetch/reading.ts'
-import { type FetchRow, READING, rowsOf, settle } from '../fetch/row.ts'
+import type { Allowance, Wanted } from '../fetch/reading.ts'
+import { type FetchRow, READING, releaseOf, rowsOf, settle } from '../fetch/row.ts'
 import { epochAfter, type FetchSession, FINAL_EPOCH, INITIAL_EPOCH, NO_SESSION } from '../fetch/sessions.ts'
 import type { Asking, Grant } from '../fetch/share.ts'
 import { MOST_KEPT_ROWS, type Standing } from '../fetch/standing-fetches.ts'
@@ -73,17 +82,21 @@ interface Reading {
   policy: Policy | null
   /** The memory for the records that were found; null if the request has no grant. */
   grant: Grant | null
+  /** The reads of the archive; null until there is a cold row. */
+  cold: ArchiveReads | null
   readonly maxBytes: number
   /** On Clock.monotonic(). */
   readonly untilMs: number
+  /** The end of the wait while only the archive may have records. */
+  readonly coldUntilMs: number
 }
 
 export const fetchHandler = handler(fetch, rooms => {
   const { clock, cluster, logger, logs, readPositions, settings, throttle } = rooms
-  const { sessions, standing, share, turns, deferred } = openFetches(rooms)
+  const { sessions, standing, share, turns, rowReading, deferred } = openFetches(rooms)
   const longestWaitMs = settings.get('broker.fetch-max-wait')
   const largestBytes = settings.get('broker.fetch-max-bytes')
-  const rowReading = createRowReading(settings.get('broker.fetch-partition-max-bytes'))
+  const coldWaitMs = settings.get('broker.response-queue-timeout') / 2
 
   return {
     needs: needsOf,
@@ -122,9 +135,11 @@ export const fetchHandler = handler(fetch, rooms => {
       still: null,
       policy: request.connection.policy,
       grant: null,
+      cold: null,
       ...known,
       maxBytes: Math.min(Math.max(body.maxBytes, 0), largestBytes, throttle.fetchableBytes(request)),
       untilMs: receivedAtMs + waitOf(body),
+      coldUntilMs: receivedAtMs + coldWaitMs,
     }
   }
 
@@ -144,7 +159,7 @@ export const fetchHandler = handler(fetch, rooms => {
   function look(reading: Reading, rows: readonly FetchRow[]): Answer {
     if (rows.length > 0) reading.still = null
     for (const row of rows) row.resolve(rooms, reading.naming, reading.policy)
-    const wanted = rowReading.wanted(rows, reading.isolation, reading.maxBytes)
+    const wanted = rowReading.wanted(reading, rows, reading.maxBytes)
     if (wanted === null) {
       reading.grant?.release()
       reading.grant = null
@@ -203,6 +218,7 @@ export const fetchHandler = handler(fetch, rooms => {
       () => conclude(reading, rows),
       error => {
         reading.grant?.release()
+        reading.cold?.end()
         throw error
       },
     )
@@ -217,9 +233,10 @@ export const fetchHandler = handler(fetch, rooms => {
   }
 
   function conclude(reading: Reading, looked: readonly FetchRow[]): Answer {
-    const { request, session, maxBytes, untilMs, grant } = reading
+    const { request, session, maxBytes, grant, cold } = reading
     if (isSuperseded(reading)) {
       grant?.release()
+      cold?.end()
       return refuseAll(request, INVALID_FETCH_SESSION_EPOCH, session!.id)
     }
     const { body, drain, closed } = request
@@ -227,27 +244,34 @@ export const fetchHandler = handler(fetch, rooms => {
     const bytes = looked.reduce((sum, row) => sum + row.bytes, 0)
     grant?.trim(bytes)
     turns.count(bytes)
+    const untilMs = cold?.isPending === true && bytes === 0 ? reading.coldUntilMs : reading.untilMs
     const isOver = drain.aborted || closed.aborted || session?.isClosed === true || clock.monotonic() >= untilMs
     if (isOver || bytes >= minBytes || looked.some(row => isRefusal(row.found))) return deliver(reading)
     if (session === null && reading.rows.length === 0) return deliver(reading)
-    return wait(reading, looked, minBytes, bytes)
+    if (cold !== null && looked.some(row => row.bytes > 0 && row.isCold)) return deliver(reading)
+    return wait(reading, looked, { minBytes, alreadyBytes: bytes, untilMs })
   }
 
   function wait(
     reading: Reading,
     looked: readonly FetchRow[],
-    minBytes: number,
-    alreadyBytes: number,
+    { minBytes, alreadyBytes, untilMs }: { minBytes: number; alreadyBytes: number; untilMs: number },
   ): Promise<FetchAnswer> {
-    const { request } = reading
+    const { request, cold } = reading
     const list = reading.list ?? logs.watchlist<FetchRow>()
     reading.list = list
     settle(list, looked)
-    const hasMoved = looked.some(row => row.hasMoved)
+    if (cold !== null) {
+      // An append to a partition that is read from the archive brings nothing for its reader.
+      for (const row of looked) if (row.isCold) row.leave()
+      cold.onNews = () => list.interrupt()
+    }
+    const hasMoved = looked.some(row => row.hasMoved) || cold?.hasNews === true
     const sinceMs = clock.monotonic()
     // Records that arrived while the store was read have marked no watch, so the request must not wait.
-    const maxWaitMs = hasMoved ? 0 : reading.untilMs - sinceMs
+    const maxWaitMs = hasMoved ? 0 : untilMs - sinceMs
     return list.wait({ minBytes, alreadyBytes, maxWaitMs, signal: request.closed }).then(() => {
+      if (cold !== null) cold.onNews = null
       request.waitedMs += clock.monotonic() - sinceMs
       return goOn(reading, () => look(reading, list.ready()))
     })
@@ -269,7 +293,8 @@ export const fetchHandler = handler(fetch, rooms => {
    */
   function deliver(reading: Reading): FetchAnswer {
     if (reading.policy !== reading.request.connection.policy) checkAgain(reading)
-    const { request, session, rows, still } = reading
+    const { request, session, rows, still, cold } = reading
+    cold?.end()
     const bytes = still === null ? rows.reduce((sum, row) => sum + row.bytes, 0) : 0
     const { throttleMs: throttleTimeMs, deliver: isAllowed } = throttle.fetching(request, bytes)
     if (isAllowed) {
@@ -372,18 +397,4 @@ function namingOf(apiVersion: number): Naming {
 function needsOf({ body, apiVersion }: Asked): readonly Need[] {
   const replicaId = apiVersion >= FIRST_WITH_REPLICA_STATE ? body.replicaState.replicaId : body.replicaId
   return replicaId >= 0 ? [onCluster('CLUSTER_ACTION'), READING] : [READING]
-}
-
-/**
- * Returns a function that releases the memory of the records, to call when the network has taken them. Returns null
- * if the request has no grant.
- */
-function releaseOf(rows: readonly FetchRow[], grant: Grant | null): (() => void) | null {
-  if (grant === null) return null
-  const releases: (() => void)[] = []
-  for (const { found } of rows) if (!isRefusal(found) && found.release !== null) releases.push(found.release)
-  return () => {
-    for (const release of releases) release()
-    grant.sent()
-  }
 }

@@ -3,17 +3,23 @@
 //   -1  latest: the high watermark, or the last stable offset for read_committed (2+)
 //   -2  earliest: the log start
 //   -3  the record with the largest timestamp (7+, KIP-734)
-//   -4  earliest local (8+, KIP-405): the log start, because all readable records are local
-//   -5  latest tiered (9+, KIP-1005): no offset, because there is no tier
-//   -6  earliest that waits for tiering (11+, KIP-1023): no offset, because there is no tier
+//   -4  earliest local (8+, KIP-405): the lowest offset that the store has; the log start without remote storage
+//   -5  latest tiered (9+, KIP-1005): the highest archived offset; no offset without remote storage
+//   -6  earliest that waits for tiering (11+, KIP-1023): the first local offset that is not archived; no offset without
+//       remote storage
 //
 // For a timestamp the answer has the first record at or after it, with that record's own timestamp. If there is no
 // such record, the offset and the timestamp are -1, without an error. If the version does not know a special
 // timestamp, the answer is UNSUPPORTED_VERSION, as in Kafka. The search stops at the deadline of the request, and
-// when its connection closes.
+// when its connection closes. A search that may read the archive stops earlier, after half of
+// `broker.response-queue-timeout` or the timeout of the request (10+, KIP-1075), so that the other rows are answered.
+//
+// Kafka copies segments in order, so its -6 is the offset after the highest archived one. Here a segment that could
+// not be copied is passed over and copied later: it waits although a later one is archived.
 
 import { type Patience, patience } from '../../base/patience.ts'
 import type { Partition } from '../../log/partition.ts'
+import { archivedFrom } from '../../log/remote-log.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
 import { listOffsets } from '../../protocol/messages/list-offsets.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
@@ -54,9 +60,12 @@ const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this req
 
 export const listOffsetsHandler = handler(listOffsets, rooms => ({
   needs: ({ body }) => onTopics('DESCRIBE', 'name', body.topics),
-  async answer({ body, apiVersion, deadlineMs, closed, permissions }) {
+  async answer({ body, apiVersion, receivedAtMs, deadlineMs, closed, permissions }) {
     const catalogue = rooms.catalogue.current()
     const waiting = patience(rooms.clock, deadlineMs, closed)
+    const halfMs = (deadlineMs - receivedAtMs) / 2
+    const remoteMs = body.timeoutMs > 0 ? Math.min(body.timeoutMs, halfMs) : halfMs
+    const remoteWaiting = patience(rooms.clock, receivedAtMs + remoteMs, closed)
     const repeated = findRepeated(
       body.topics.map(({ name, partitions }) => ({
         topic: name,
@@ -72,7 +81,8 @@ export const listOffsetsHandler = handler(listOffsets, rooms => ({
         if (isRefusal(partition)) return rowOf(partitionIndex, partition)
         const refusal = partition.checkEpoch(currentLeaderEpoch)
         if (refusal !== null) return rowOf(partitionIndex, refusal)
-        return rowOf(partitionIndex, await find(partition, timestamp, apiVersion, body.isolationLevel, waiting))
+        const patience = partition.isRemote ? remoteWaiting : waiting
+        return rowOf(partitionIndex, await find(partition, timestamp, apiVersion, body.isolationLevel, patience))
       })
       return { name: topic.name, partitions: await Promise.all(partitions) }
     })
@@ -102,21 +112,38 @@ async function find(
       return { offset, timestamp: -1, leaderEpoch: partition.leaderEpoch }
     }
     case EARLIEST:
+      return at(partition, partition.logStartOffset)
     case EARLIEST_LOCAL:
-      return { offset: partition.logStartOffset, timestamp: -1, leaderEpoch: epochOfStart(partition) }
+      return at(partition, partition.localStartOffset)
     case MAX_TIMESTAMP:
       return (await partition.maxTimestampOffset(waiting)) ?? NOTHING
     case LATEST_TIERED:
+      return partition.isRemote && partition.highestArchived >= 0 ? at(partition, partition.highestArchived) : NOTHING
     case EARLIEST_PENDING_UPLOAD:
-      return NOTHING
+      return earliestPending(partition)
     default:
       return (await partition.offsetForTimestamp(timestamp, waiting)) ?? NOTHING
   }
 }
 
-/** Returns the epoch of the first batch, so that a reader that begins there never sees a lower epoch later. */
-function epochOfStart({ logStartOffset, leaderEpoch, state }: Partition): number {
-  return state.epochs.findLast(each => each.startOffset <= logStartOffset)?.epoch ?? leaderEpoch
+function earliestPending(partition: Partition): Found {
+  const { isRemote, highestArchived, logStartOffset, localStartOffset, state } = partition
+  if (!isRemote) return NOTHING
+  if (highestArchived >= 0 && state.remote !== null) {
+    return at(partition, archivedFrom(state.remote, localStartOffset))
+  }
+  // Records that are not local must be archived, but it is not known how far.
+  return localStartOffset === logStartOffset ? at(partition, logStartOffset) : NOTHING
+}
+
+/**
+ * Returns an offset with its own epoch, so that a reader that begins there never sees a lower epoch later. An offset
+ * that has no record yet has the epoch of the leader.
+ */
+function at(partition: Partition, offset: number): Found {
+  const epoch = partition.epochAt(offset)
+  const isKnown = epoch >= 0 || offset < partition.endOffset
+  return { offset, timestamp: -1, leaderEpoch: isKnown ? epoch : partition.leaderEpoch }
 }
 
 function rowOf(partitionIndex: number, found: Found | Refusal): Answer['topics'][number]['partitions'][number] {

@@ -169,6 +169,13 @@ test('a corrupt batch ends the cleaning of its partition until the topic changes
   assert.ok(!isRefusal(read) && read.batches.length === 1)
   partition.reconfigure(topic)
   assert.equal(partition.uncleanable, null)
+  assert.equal((await cleanAll(world.logs.cleaner, partition, 0)).outcome, 'uncleanable')
+  assert.notEqual(partition.uncleanable, null)
+  const { epoch } = partition.state
+  partition.reopen()
+  await world.clock.advance(0)
+  assert.ok(partition.state.epoch > epoch)
+  assert.equal(partition.uncleanable, null, 'a store that had lost a part of the log may have caused it')
 })
 
 test('a store that wrongly finds no batch does not make the cleaner remove them', async t => {

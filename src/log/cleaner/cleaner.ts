@@ -138,7 +138,7 @@ export class Cleaner {
       if (result.outcome === 'uncleanable') {
         metrics.count('svc.storage.worker.failures', { phase: 'cleaning', error_type: 'UncleanableBatch' })
         logger.error(
-          'a partition is no longer cleaned, because one of its batches cannot be read; reading and retention go on. The cleaner tries again after a restart, or when a config of the topic changes',
+          'a partition is no longer cleaned, because one of its batches cannot be read; reading and retention go on. The cleaner tries again when the partition is opened again, as after a restart, or when a config of the topic changes',
           { partition: name, offset: partition.uncleanable?.offset, because: partition.uncleanable?.why },
         )
       }

@@ -15,7 +15,7 @@ import { ahead, twoAtOnce } from '../../base/ahead.ts'
 import { BATCH_HEADER_BYTES, viewBatch } from '../../protocol/records.ts'
 import type { Batch, Store } from '../../store/store.ts'
 import { type Compression, NotDecoded } from '../compression.ts'
-import type { Partition, Uncleanable } from '../partition.ts'
+import type { Partition } from '../partition.ts'
 import { encodingOf, sealBatch } from '../stored-batch.ts'
 import type { Cleaned } from './clean-batch.ts'
 import type { Mapped, Unreadable, Work } from './cleaner-work.ts'
@@ -352,11 +352,9 @@ class Pass {
   }
 
   #giveUp({ offset, why }: Pick<Unreadable, 'offset' | 'why'>): 'uncleanable' {
-    const uncleanable: Uncleanable = {
-      offset,
-      why: `The batch at offset ${offset} of ${this.#partition.state.name} cannot be cleaned: ${why}.`,
-    }
-    this.#partition.uncleanable = uncleanable
+    const { name } = this.#partition.state
+    const reason = { offset, why: `The batch at offset ${offset} of ${name} cannot be cleaned: ${why}.` }
+    this.#partition.leaveUncleaned(this.#epoch, reason)
     return 'uncleanable'
   }
 

@@ -1,13 +1,13 @@
 // RunStorageRound: our own API, with which the broker that holds the lease of the storage worker asks another broker to
 // roll, drop and clean the partitions that it leads. ApiVersions does not name it. The holder sends the same request
-// until the round is over. A report of a round that goes on is all zero.
+// until the round is over. A report of a round that goes on is all zero. Version 1 adds the news of the remote tier.
 
-import { api, bool, int16, int32, int64, nullable, string, struct } from '../schema.ts'
+import { api, array, bool, int16, int32, int64, nullable, string, struct, uuid } from '../schema.ts'
 
 export const runStorageRound = api({
   key: 30_003,
   name: 'RunStorageRound',
-  versions: '0',
+  versions: '0-1',
   flexible: '0+',
   request: {
     holderId: int32(),
@@ -20,6 +20,8 @@ export const runStorageRound = api({
     /** The most partitions that the broker works on at the same time. */
     concurrency: int32(),
     isCleaningAllowed: bool(),
+    /** The holder knows the news of the broker up to this change; 0: it knows none. -1: it wants none. */
+    newsSince: int64('1+', -1),
   },
   response: {
     throttleTimeMs: int32(),
@@ -37,6 +39,15 @@ export const runStorageRound = api({
         failures: int64(),
       },
       '0+',
+    ),
+    /** The partitions of topics of the remote tier that the broker leads and whose documents of segments have changed. */
+    news: struct(
+      {
+        /** The change up to which these are all. */
+        to: int64(),
+        topics: array({ topicId: uuid(), partitions: array(int32()) }),
+      },
+      '1+',
     ),
   },
 })

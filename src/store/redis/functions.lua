@@ -603,7 +603,8 @@ end)
 -- The last command of a rewrite, like `seal` of an append. Its rows are written before `cleaned`, with a note by which
 -- `open` finishes a rewrite that was torn between them.
 -- keys: the current stream of rewritten entries, meta, rows
--- args: epoch, `cleaned` as the leader knows it, `cleaned` and sizes after this rewrite, number of ids, the ids, rows
+-- args: epoch, `cleaned` as the leader knows it, `cleaned` and sizes after this rewrite, number of ids, the ids, the
+-- end as the leader knows it, rows
 register('rewrite', {}, function(keys, args)
   local m = redis.call('HMGET', keys[2], 'epoch', 'cleaned', 'sealed')
   local before = armed == keys[1] and armedLength or -1
@@ -613,8 +614,8 @@ register('rewrite', {}, function(keys, args)
   if not m[1] then no = {'gone'}
   elseif m[1] ~= args[1] then no = {'fenced', m[1]}
   elseif m[2] ~= args[2] then no = {'changed'}
-  -- A primary that was promoted unnoticed may lack the appends that the leader has read.
-  elseif unpackSealed(m[3]) < unpackCleaned(args[3]).current.to then no = {'changed'}
+  -- A primary that was promoted unnoticed may lack appends, and a record that they replace must stay then.
+  elseif unpackSealed(m[3]) < tonumber(args[7]) then no = {'changed'}
   elseif before ~= current.length then
     local isShort = before >= 0 and before < current.length
     no = isShort and {'short', whole(before)} or {'torn', 'it had ' .. whole(before) .. ' entries where ' .. whole(current.length) .. ' were expected'}
@@ -629,8 +630,8 @@ register('rewrite', {}, function(keys, args)
     if m[1] == args[1] then setLastId(keys[1], current.last) end
     return no
   end
-  if args[7] then
-    local set, dropped = unpackFields(args, 7)
+  if args[8] then
+    local set, dropped = unpackFields(args, 8)
     append(set, '.', table.concat({args[2], args[3], args[4], 'rewrite'}, '\n'))
     callWith('HSET', keys[3], set)
     redis.call('HSET', keys[2], 'cleaned', args[3], 'sizes', args[4])

@@ -15,7 +15,7 @@ import { FileTrouble, OpenFiles } from './open-files.ts'
 import { PartCache } from './part-cache.ts'
 import { Closed, ReadQueue } from './read-queue.ts'
 import { type Progress, type ReadAsk, Reading, type ReadRooms } from './reading.ts'
-import { type KnownTable, Tables } from './tables.ts'
+import { type KnownTable, type LoadedTable, Tables } from './tables.ts'
 import { firstSince, largest, type Searcher, type TimeAsk } from './time-lookup.ts'
 import { TooLate, troubleOf } from './trouble.ts'
 
@@ -41,6 +41,8 @@ export interface ArchiveWatch {
   queueLength(waiting: number): void
   /** After each read with batches: parts that were in memory, and parts for which the reader had to wait. */
   parts(hits: number, misses: number): void
+  /** A file that the newest version of the table has is missing. */
+  missing(place: ArchivePlace, file: FileTrouble): void
 }
 
 export interface OpenArchive extends Archive {
@@ -51,6 +53,13 @@ export interface OpenArchive extends Archive {
   refresh(topicId: string): void
   /** Forgets a topic that was deleted. */
   forget(topicId: string): void
+  /**
+   * Resolves with the table as it was after `sinceMs` (Clock.monotonic()), and makes readers use that version; null if
+   * the topic has none. It takes no turn in the queue. Rejects with what troubleOf takes.
+   */
+  table(place: ArchivePlace, sinceMs: number): Promise<LoadedTable | null>
+  /** Tasks that wait for their turn. */
+  readonly waiting: number
   /** The memory of restored batches. */
   readonly bytes: number
   /** Ends the threads. Reads in flight answer 'away'. The place stays open: it belongs to the caller. */
@@ -154,6 +163,15 @@ class IcebergArchive implements OpenArchive {
     this.#tables.forget(topicId)
   }
 
+  async table(place: ArchivePlace, sinceMs: number): Promise<LoadedTable | null> {
+    if (this.#isClosed) throw new Closed()
+    return (await this.#tables.refresh(place, sinceMs)).loaded
+  }
+
+  get waiting(): number {
+    return this.#queue.length
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true
     this.#queue.close()
@@ -251,8 +269,13 @@ class IcebergArchive implements OpenArchive {
       trouble = error
     }
     const newer = await this.#tables.refresh(place, this.#clock.monotonic())
-    if (trouble !== null && newer.loaded === known.loaded) throw trouble
-    return (await work(newer, true)) as T
+    try {
+      if (trouble !== null && newer.loaded === known.loaded) throw trouble
+      return (await work(newer, true)) as T
+    } catch (error) {
+      if (error instanceof FileTrouble && error.isMissing) this.#watch.missing?.(place, error)
+      throw error
+    }
   }
 
   async #search(
