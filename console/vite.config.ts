@@ -34,6 +34,9 @@ const FILES = {
   brokers: /\/pages\/brokers?\//,
   groups: /\/pages\/groups?\/[a-z-]+\.tsx?$/,
   topics: /\/pages\/topics\//,
+  segments:
+    /\/pages\/storage\/(segment|partition|retention|worker|round|job-columns|job-words|topic-field|warning)[a-z-]*\.tsx?$/,
+  'remote-tier': /\/pages\/storage\/(remote-|job-dialogs|jobs-tab|status-filter)[a-z-]*\.tsx?$/,
   entrance: /\/pages\/(sign-in|setup|password)\//,
 }
 
@@ -61,11 +64,16 @@ const REPLACED: Readonly<Record<string, string>> = {
   '/lucide-react/dist/esm/createLucideIcon.mjs': `import { icon } from ${JSON.stringify(`${import.meta.dirname}/parts/icon.ts`)}\nexport default icon`,
 }
 
+const ICONS = '/lucide-react/dist/esm/icons/'
+/** The members of an icon's data that parts/icon.ts does not read: random keys, and names. */
+const UNREAD = /,\s*key: "\w+"|__iconData\.node;|\b(name: "[^"]*"|size: 24|aliases: \[[^\]]*\]),\s*/g
+
 function replacing(): Plugin {
   return {
     name: 'replacing-modules',
     apply: 'build',
     load: id => Object.entries(REPLACED).find(([end]) => id.endsWith(end))?.[1] ?? null,
+    transform: (code, id) => (id.includes(ICONS) ? { code: code.replaceAll(UNREAD, ''), map: null } : null),
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { createElement, type FunctionComponent, type SVGProps } from 'react'
 
-/** The data of an icon in the package: its elements with their attributes, each of which has a key. */
+/** The data of an icon in the package: its elements with their attributes. */
 interface IconData {
   readonly node: readonly (readonly [name: string, attributes: Readonly<Record<string, string>>])[]
 }
@@ -23,6 +23,6 @@ export function icon({ node }: IconData): FunctionComponent<IconProps> {
         ...{ fill: 'none', stroke: 'currentColor', strokeWidth: 2, strokeLinecap: 'round', strokeLinejoin: 'round' },
         ...rest,
       },
-      node.map(([name, attributes]) => createElement(name, attributes)),
+      ...node.map(([name, attributes]) => createElement(name, attributes)),
     )
 }

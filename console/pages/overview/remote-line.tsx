@@ -23,7 +23,9 @@ export function RemoteLine({ remote, counts }: RemoteLineProps) {
       </PageLink>
       <span>{backlogOf(remote)}</span>
       {counts !== undefined && (
-        <JobsLink isLinked={failed > 0}>{failed === 0 ? 'No job failed.' : `${counted(failed, 'job')} failed.`}</JobsLink>
+        <JobsLink isLinked={failed > 0}>
+          {failed === 0 ? 'No job failed.' : `${counted(failed, 'job')} failed.`}
+        </JobsLink>
       )}
     </p>
   )

@@ -1,6 +1,6 @@
 // The tab Offload jobs: the jobs by status and topic, with the verbs that retry and cancel them.
 
-import { RotateCcw } from 'lucide-react'
+import { RotateCw } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import type { JobList, ShownJob } from '../../../src/api/offload-jobs.ts'
 import { JOB_SORTS } from '../../../src/api/words.ts'
@@ -46,7 +46,7 @@ export function JobsTab() {
             <div className="mb-3 flex flex-wrap items-center justify-between gap-3">
               <StatusFilter value={status} counts={counts} onChange={to => set({ status: to, offset: null })} />
               {counts.failed > 0 && (
-                <Action operation="retry failed offload jobs" icon={RotateCcw} onClick={() => setRetrying(true)}>
+                <Action operation="retry failed offload jobs" icon={RotateCw} onClick={() => setRetrying(true)}>
                   Retry all failed
                 </Action>
               )}

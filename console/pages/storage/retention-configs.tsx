@@ -44,13 +44,13 @@ export function RetentionConfigs({ topic }: { readonly topic: string }) {
 
 /** Returns the configs that act under the clean-up policy and in the tiers of the topic. */
 function actingOf(configs: readonly ShownConfig[]): readonly ShownConfig[] {
-  const valueOf = (wanted: string) => configs.find(({ name }) => name === wanted)?.value ?? ''
-  const policy = valueOf('cleanup.policy')
+  const current = (wanted: string) => configs.find(({ name }) => name === wanted)?.value ?? ''
+  const policy = current('cleanup.policy')
   const names = [
     ...ALWAYS,
     ...(policy.includes('delete') ? RETENTION : []),
     ...(policy.includes('compact') ? COMPACTION_CONFIGS : []),
-    ...(valueOf('remote.storage.enable') === 'true' ? REMOTE_CONFIGS : []),
+    ...(current('remote.storage.enable') === 'true' ? REMOTE_CONFIGS : []),
   ]
   return names.flatMap(name => configs.filter(config => config.name === name))
 }

@@ -32,7 +32,9 @@ function policyEffect({ value }: Named, to: string): Effect {
 const WITH_NEXT_ROUND = () => gain('Takes effect with the next round of the storage worker.')
 
 const LOCAL = () =>
-  gain('Offloaded segments leave the local tier earlier or later. Records stay readable until total retention drops them.')
+  gain(
+    'Offloaded segments leave the local tier earlier or later. Records stay readable until total retention drops them.',
+  )
 
 /** The effects by the name of the config. `isLower` is true for a limit that is lower than before. */
 const EFFECTS: Readonly<Record<string, (config: Named, to: string, isLower: boolean) => Effect>> = {
@@ -54,7 +56,9 @@ const EFFECTS: Readonly<Record<string, (config: Named, to: string, isLower: bool
   'remote.storage.enable': (_, to) =>
     to === 'true'
       ? gain('Sealed segments go to the remote tier, in the next rounds of the storage worker.')
-      : loss('The table of the topic is dropped. Records that only the remote tier has are gone for Kafka and for SQL.'),
+      : loss(
+          'The table of the topic is dropped. Records that only the remote tier has are gone for Kafka and for SQL.',
+        ),
   'remote.log.copy.disable': (_, to) =>
     to === 'true'
       ? loss('No further segment goes to the remote tier. What it has stays readable, and new records are only local.')

@@ -35,13 +35,7 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
   ],
   [
     'Storage',
-    [
-      'storage.compression.type',
-      'segment.ms',
-      'segment.bytes',
-      'offset.sequence.bits',
-      'min.insync.replicas',
-    ],
+    ['storage.compression.type', 'segment.ms', 'segment.bytes', 'offset.sequence.bits', 'min.insync.replicas'],
   ],
 ]
 const OTHERS = 'Others'
