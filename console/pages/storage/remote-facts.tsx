@@ -52,8 +52,8 @@ function Numbers({ remote, stats }: { readonly remote: RemoteStorage; readonly s
       <Stat
         label="Offloaded"
         value={<Rate of={stats.segmentsPerMin} />}
-        unit="per min"
-        note={`segments, ${bytes(stats.bytesPerMin)} per min`}
+        unit="segments/min"
+        note={`${bytes(stats.bytesPerMin)}/min`}
       />
       <Stat
         label="Reads that wait"

@@ -85,7 +85,7 @@ function Warnings({ remote: { breaker, trouble, createOnly, suspended, passed } 
       {suspended > 0 && (
         <Warning>
           {counted(suspended, 'job')} without attempts left: the worker skips {suspended === 1 ? 'it' : 'them'}.{' '}
-          <PageLink page="storage" search={{ tab: 'jobs', status: 'failed' }}>
+          <PageLink page="storage" search={{ tab: 'jobs', status: 'failed' }} className="underline">
             Failed jobs
           </PageLink>
         </Warning>
@@ -93,7 +93,7 @@ function Warnings({ remote: { breaker, trouble, createOnly, suspended, passed } 
       {passed > 0 && (
         <Warning>
           Retention removed {counted(passed, 'segment')} in the last day before the offload.{' '}
-          <PageLink page="storage" search={{ tab: 'jobs', status: 'cancelled' }}>
+          <PageLink page="storage" search={{ tab: 'jobs', status: 'cancelled' }} className="underline">
             Cancelled jobs
           </PageLink>
         </Warning>
