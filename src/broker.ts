@@ -192,9 +192,13 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   const engine = chooseEngine(settings)
   tellOfSettings(settings, engine, logger.named('broker'))
   const redis = redisTargets(settings)
-  const metrics = createMetrics({
+  const buckets = {
     'svc.redis.command': latencyBuckets(redis.broker),
     'svc.storage.local.redis.command': latencyBuckets(redis.storage),
+  }
+  const metrics = createMetrics(buckets, {
+    isScraped: settings.get('storage.remote.path') !== null && settings.get('storage.remote.metrics.enabled'),
+    tags: settings.get('storage.remote.metrics.common-tags'),
   })
   const failure = Promise.withResolvers<Error>()
   const started = await ORDER.start({

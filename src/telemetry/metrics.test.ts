@@ -101,6 +101,33 @@ test('every metric of this version is scraped with its help and type, under a un
   }
 })
 
+test('the metrics of the remote tier have the common tags, and are not scraped if they are switched off', async () => {
+  const tags = new Map([
+    ['region', 'eu "1"'],
+    ['cost-center', '7'],
+    ['tier', 'never'],
+    ['le', 'never'],
+  ])
+  const text = async (isScraped: boolean) => {
+    const metrics = createMetrics({}, { isScraped, tags })
+    metrics.count('svc.storage.archive.segments', {})
+    metrics.observe('svc.storage.archive', { result: 'success' }, 20)
+    metrics.sample('svc.storage.archive.lag.bytes', {}, () => 9)
+    for (const tier of ['local', 'remote']) metrics.observe('svc.storage.write', { tier, result: 'success' }, 1)
+    return await metrics.scrape()
+  }
+  const on = await text(true)
+  const own = 'region="eu \\"1\\"",cost_center="7"'
+  assert.ok(on.includes(`svc_storage_archive_segments_total{${own},tier="never"} 1\n`), on)
+  assert.ok(on.includes(`svc_storage_archive_lag_bytes{${own},tier="never"} 9\n`))
+  assert.ok(on.includes(`svc_storage_archive_seconds_count{result="success",${own},tier="never"} 1\n`))
+  assert.ok(on.includes(`svc_storage_write_seconds_count{tier="remote",result="success",${own}} 1\n`))
+  assert.ok(on.includes('svc_storage_write_seconds_count{tier="local",result="success"} 1\n'))
+  const off = await text(false)
+  assert.doesNotMatch(off, /svc_storage_archive|remote/)
+  assert.match(off, /svc_storage_write_seconds_count\{tier="local"/)
+})
+
 test('forget finds the series of a topic without a scan of all series', () => {
   const metrics = createMetrics()
   const topics = Array.from({ length: 20_000 }, (_, i) => `topic-${i}`)

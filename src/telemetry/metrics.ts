@@ -38,6 +38,8 @@ interface MetricOf<K extends Kind, L extends string> {
   readonly notYet: string | null
   /** Null if the history does not capture the metric. */
   readonly captured: Captured | null
+  /** True if it measures only the remote tier; see RemoteMeters. */
+  readonly isRemote: boolean
 }
 
 interface Marks {
@@ -45,6 +47,7 @@ interface Marks {
   readonly captured?: Captured
   readonly notYet?: string
   readonly buckets?: readonly number[]
+  readonly isRemote?: boolean
 }
 
 const SECONDS = Object.freeze([0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10])
@@ -64,6 +67,7 @@ function metric<K extends Kind>(kind: K, fallbackBuckets: readonly number[]) {
       ours: marks.ours ?? false,
       notYet: marks.notYet ?? null,
       captured: marks.captured ?? null,
+      isRemote: marks.isRemote ?? false,
     })
 }
 
@@ -73,7 +77,7 @@ const counter = metric('counter', [])
 const gauge = metric('gauge', [])
 
 const OURS = { ours: true } as const
-const REMOTE = { notYet: 'the remote tier' } as const
+const REMOTE = { isRemote: true } as const
 
 /** The catalogue. Texts that a client can choose (client ids, user names) are never labels. */
 const table = Object.freeze({
@@ -240,13 +244,28 @@ const table = Object.freeze({
     'Times that the history of a Redis changed (another master_replid), by a failover or a restart.',
     OURS,
   ),
-  'svc.storage.archive': timer(['result'], 'Time to offload a segment.', REMOTE),
+  'svc.storage.archive': timer(['result'], 'Time of the attempt that offloaded a segment, or failed to.', {
+    ...REMOTE,
+    buckets: ROUND_SECONDS,
+  }),
   'svc.storage.archive.segments': counter([], 'Segments that were offloaded.', REMOTE),
-  'svc.storage.archive.bytes': counter([], 'Bytes that were offloaded.', REMOTE),
-  'svc.storage.archive.failures': counter(['error_type'], 'Offloads that failed.', REMOTE),
-  'svc.storage.archive.lag.segments': gauge([], 'Sealed segments that wait for their offload.', REMOTE),
-  'svc.storage.archive.lag.bytes': gauge([], 'Bytes that wait for their offload.', REMOTE),
-  'svc.storage.archive.lag.age_seconds': gauge([], 'Age of the oldest segment that waits for its offload.', REMOTE),
+  'svc.storage.archive.bytes': counter([], 'Stored bytes of the segments that were offloaded.', REMOTE),
+  'svc.storage.archive.failures': counter(
+    ['error_type'],
+    'Attempts to offload a segment that failed: damaged_batch, or failed for another reason. An attempt that an object store ended that is away does not count.',
+    REMOTE,
+  ),
+  'svc.storage.archive.lag.segments': gauge(
+    [],
+    'Sealed segments that wait for their offload, at the broker that holds the lease of the storage worker; 0 at the others.',
+    REMOTE,
+  ),
+  'svc.storage.archive.lag.bytes': gauge([], 'Stored bytes of these segments.', REMOTE),
+  'svc.storage.archive.lag.age_seconds': gauge(
+    [],
+    'Age of the oldest of these segments, since it was sealed; 0 if none waits.',
+    REMOTE,
+  ),
   'svc.tls.certificate_expiry_seconds': gauge(
     ['port'],
     'Seconds until the certificate of a TLS port expires, negative after that; port is broker for the Kafka listeners, and server for the admin API.',
@@ -390,6 +409,7 @@ export interface MetricRow {
   readonly ours: boolean
   readonly notYet: string | null
   readonly captured: Captured | null
+  readonly isRemote: boolean
 }
 
 /** Returns the name in a scrape. */
@@ -488,18 +508,30 @@ interface Entry {
  */
 export type Buckets = Readonly<Partial<Record<ObservedName, readonly number[]>>>
 
+/** How the remote tier is measured: its own metrics, and the children of others with tier=remote. */
+export interface RemoteMeters {
+  /** False: the scrape has none of them. */
+  readonly isScraped: boolean
+  /** Labels that they get in a scrape, beside their own. A name that a metric has already is left out. */
+  readonly tags: ReadonlyMap<string, string>
+}
+
+const ALL_REMOTE: RemoteMeters = Object.freeze({ isScraped: true, tags: new Map() })
+
 /**
  * Creates the metrics of one broker. Metrics without labels are present from the start; the others appear with their
  * first child.
  */
-export function createMetrics(buckets: Buckets = {}): Metrics {
+export function createMetrics(buckets: Buckets = {}, remote: RemoteMeters = ALL_REMOTE): Metrics {
   const entries = new Map<string, Entry>(
     metricRows.map(row => {
       const bounded = { ...row, buckets: buckets[row.name as ObservedName] ?? row.buckets }
       return [row.name, { row: bounded, keysOf: indexOf(row), cells: new Map(), samples: new Map(), forgotten: 0 }]
     }),
   )
-  const scraped = metricRows.filter(({ notYet }) => notYet === null).map(({ name }) => entries.get(name)!)
+  const scraped = metricRows
+    .filter(({ notYet, isRemote }) => notYet === null && (remote.isScraped || !isRemote))
+    .map(({ name }) => entries.get(name)!)
 
   function find(name: MetricName, labels: Readonly<Record<string, string>>): Cell {
     const entry = entries.get(name)!
@@ -507,17 +539,25 @@ export function createMetrics(buckets: Buckets = {}): Metrics {
     const key = keyOf(row, labels)
     const known = cells.get(key)
     if (known !== undefined) return known
-    const cell = makeCell(row, labels)
+    const cell = makeCell(row, labels, textOf(row, labels))
     cells.set(key, cell)
     enter(entry, key, labels)
     return cell
+  }
+
+  /** Returns the labels of a child in a scrape. */
+  function textOf(row: MetricRow, labels: Readonly<Record<string, string>>): string {
+    if (!isOfRemote(row, labels)) return labelText(row.labels, labels)
+    const tags = Array.from(remote.tags, ([name, value]) => [labelNameOf(name), value] as const)
+    const added = tags.filter(([name]) => !row.labels.includes(name) && name !== 'le')
+    return labelText([...row.labels, ...added.map(([name]) => name)], { ...Object.fromEntries(added), ...labels })
   }
 
   for (const { row } of scraped) if (row.labels.length === 0) find(row.name, {})
 
   const families = (format: Format) =>
     writeFamilies(
-      scraped.map(entry => ({ ...entry.row, children: () => childrenOf(entry) })),
+      scraped.map(entry => ({ ...entry.row, children: () => childrenOf(entry, remote.isScraped) })),
       format,
     )
 
@@ -537,7 +577,7 @@ export function createMetrics(buckets: Buckets = {}): Metrics {
       const entry = entries.get(name)!
       const { row, samples } = entry
       const key = keyOf(row, labels)
-      samples.set(key, { labelText: labelText(row.labels, labels), read })
+      samples.set(key, { labelText: textOf(row, labels), read })
       enter(entry, key, labels)
     },
     remove(name, labels) {
@@ -580,11 +620,20 @@ export function createMetrics(buckets: Buckets = {}): Metrics {
 }
 
 /** Yields the children of a metric. A sampled gauge replaces one that was set. */
-function* childrenOf({ row, cells, samples }: Entry): Generator<Exposed> {
-  if (row.kind !== 'gauge') return yield* cells.values()
+function* childrenOf({ row, cells, samples }: Entry, hasRemote: boolean): Generator<Exposed> {
+  if (row.kind !== 'gauge') {
+    for (const cell of cells.values()) if (hasRemote || !isOfRemote(row, cell.labels)) yield cell
+    return
+  }
   for (const [key, cell] of cells) if (!samples.has(key)) yield cell
   for (const { labelText, read } of samples.values()) yield { labelText, value: read(), counts: null }
 }
+
+/** Returns the name as a scrape allows it. */
+const labelNameOf = (name: string) => name.replaceAll(/[^a-zA-Z0-9_]/g, '_').replace(/^(?=\d)/, '_')
+
+const isOfRemote = ({ isRemote }: MetricRow, labels: Readonly<Record<string, string>>) =>
+  isRemote || labels['tier'] === 'remote'
 
 function indexOf({ labels }: MetricRow): Entry['keysOf'] {
   return new Map(labels.length === 1 ? [] : MORTAL.filter(each => labels.includes(each)).map(each => [each, new Map()]))
@@ -611,14 +660,14 @@ function keyOf(row: MetricRow, labels: Readonly<Record<string, string>>): string
   return row.labels.map(label => labels[label]).join('\0')
 }
 
-function makeCell(row: MetricRow, labels: Readonly<Record<string, string>>): Cell {
+function makeCell(row: MetricRow, labels: Readonly<Record<string, string>>, text: string): Cell {
   const { buckets } = row
   const unit = row.kind === 'timer' ? 1000 : 1
   const counts = row.kind === 'timer' || row.kind === 'distribution' ? new Float64Array(buckets.length + 1) : null
   const step = row.captured === 'percentiles' ? new StepHistogram() : null
   const cell: Cell = {
     labels: Object.freeze({ ...labels }),
-    labelText: labelText(row.labels, labels),
+    labelText: text,
     value: 0,
     count: 0,
     counts,

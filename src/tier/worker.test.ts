@@ -55,7 +55,14 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
     const worker = workers.get(id)
     if (worker === undefined || worker.isSilent) throw new PeerUnavailable(id, 'cannot be reached', true)
     const answer = await worker.answer({ newsSince: -1, ...body } as RoundRequest)
-    const none = { throttleTimeMs: 0, errorCode: 0, errorMessage: null, isRunning: false, report: REPORT, news: NO_NEWS }
+    const none = {
+      throttleTimeMs: 0,
+      errorCode: 0,
+      errorMessage: null,
+      isRunning: false,
+      report: REPORT,
+      news: NO_NEWS,
+    }
     if (isRefusal(answer)) return { ...none, errorCode: answer.code, errorMessage: answer.message }
     return answer === null ? { ...none, isRunning: true } : { ...none, ...answer }
   }
@@ -243,7 +250,15 @@ test('a holder that was stopped past its lease starts nothing when it wakes, and
   await clock.advance(TICK_MS + 1_000)
   assert.deepEqual([one.shares.length, two.shares.length], [1, 1])
   const { incarnation } = one.holder()!
-  const stale = { holderId: 1, incarnation, fence: 1, round: 99, concurrency: 8, isCleaningAllowed: true, newsSince: -1 }
+  const stale = {
+    holderId: 1,
+    incarnation,
+    fence: 1,
+    round: 99,
+    concurrency: 8,
+    isCleaningAllowed: true,
+    newsSince: -1,
+  }
   const resume = one.store.faults.hold('all')
   await clock.advance(LEASE_MS + TICK_MS)
   assert.deepEqual([one.isHolder, two.isHolder], [false, true])

@@ -5,6 +5,8 @@ import { type Random, randomUuid } from '../../base/random.ts'
 import { ObjectStoreError, type Objects } from './objects.ts'
 
 const CREATES = 8
+/** With more lost answers too few others show what the store does. */
+const MOST_UNKNOWN = 4
 const ROUNDS = 3
 
 /**
@@ -29,19 +31,42 @@ export async function probeCreateOnly(objects: Objects, random: Random): Promise
   }
 }
 
-/** Resolves with an error if no create succeeded: the store saw each of them in conflict with another one. */
+/**
+ * Resolves with an error if nothing can be said: each create met another one, or too many answers were lost. A lost
+ * answer alone says nothing against the store: the object has the bytes of the create that succeeded.
+ */
 async function raceFor(objects: Objects, key: string): Promise<boolean | Error> {
   const bodies = Array.from({ length: CREATES }, (_, racer) => new Uint8Array([racer]))
-  const results = await Promise.allSettled(bodies.map(body => objects.create(key, body)))
-  const failures = results.flatMap(result => (result.status === 'rejected' ? [result.reason] : []))
-  const other = failures.find(error => !(error instanceof ObjectStoreError && error.kind === 'conflict'))
-  const winners = results.flatMap((result, racer) =>
-    result.status === 'fulfilled' && result.value === 'created' ? [racer] : [],
-  )
+  const results = await Promise.all(bodies.map(body => attempt(objects, key, body)))
+  const racers = (kind: Outcome) => results.flatMap((result, racer) => (result === kind ? [racer] : []))
+  const errors = results.filter(result => result instanceof Error)
+  const winners = racers('created')
   if (winners.length > 1) return false
+  const other = errors.find(({ kind }) => kind !== 'conflict' && kind !== 'unknown')
   if (other !== undefined) throw other
-  if (winners.length === 0) return failures[0] ?? false
-  if ((await objects.create(key, new Uint8Array([CREATES]))) === 'created') return false
+  const unknown = results.flatMap((result, racer) => (isUnknown(result) ? [racer] : []))
+  const candidates = winners.length === 1 ? winners : unknown
+  if (candidates.length === 0) return errors[0] ?? false
+  if (unknown.length > MOST_UNKNOWN) return errors.find(isUnknown)!
+  const late = await attempt(objects, key, new Uint8Array([CREATES]))
+  if (late === 'created') return false
+  if (late instanceof Error && late.kind !== 'unknown') throw late
   const bytes = await objects.read(key)
-  return bytes?.length === 1 && bytes[0] === winners[0]
+  // Of creates whose answers were lost none may have succeeded.
+  if (bytes === null && winners.length === 0) return errors.find(isUnknown)!
+  return bytes?.length === 1 && candidates.includes(bytes[0]!)
 }
+
+type Outcome = 'created' | 'exists' | ObjectStoreError
+
+async function attempt(objects: Objects, key: string, body: Uint8Array): Promise<Outcome> {
+  try {
+    return await objects.create(key, body)
+  } catch (error) {
+    if (error instanceof ObjectStoreError) return error
+    throw error
+  }
+}
+
+const isUnknown = (outcome: Outcome): outcome is ObjectStoreError =>
+  outcome instanceof ObjectStoreError && outcome.kind === 'unknown'

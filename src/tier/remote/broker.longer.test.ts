@@ -1,24 +1,31 @@
-// The remote tier of real brokers: records that clients produced go to a table, leave the local store, and come back to
-// clients byte for byte, on both stores, from a folder and a bucket.
+// The remote tier of real brokers: records that clients produced go to a table, leave the local store, and come back
+// to clients byte for byte, on both stores, from a folder and a bucket.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startBroker, type TestBroker } from '../../../testing/broker.ts'
+import { createCluster } from '../../../testing/cluster.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { inBucket } from '../../../testing/holder-world.ts'
+import { auditTable } from '../../../testing/iceberg-audit.ts'
 import { noRedis, startRedis } from '../../../testing/redis.ts'
 import { everyNth, startS3Stub } from '../../../testing/s3-stub.ts'
-import { createTopic } from '../../../testing/topic.ts'
+import { createTopic, createTopicOfAll } from '../../../testing/topic.ts'
 import type { Wire } from '../../../testing/wire.ts'
+import { systemClock } from '../../base/clock.ts'
 import { seededRandom } from '../../base/random.ts'
 import { fetch } from '../../protocol/messages/fetch.ts'
+import { incrementalAlterConfigs } from '../../protocol/messages/incremental-alter-configs.ts'
 import { listOffsets } from '../../protocol/messages/list-offsets.ts'
+import { metadata } from '../../protocol/messages/metadata.ts'
 import { produce } from '../../protocol/messages/produce.ts'
 import { encodeBatch, splitBatches } from '../../protocol/records.ts'
 import type { Values } from '../../settings/settings.ts'
+import type { Objects } from '../objects/objects.ts'
+import { openObjects, parsePlace } from '../objects/place.ts'
 
 const TICK: Partial<Values> = {
   'storage.worker.tick-interval': 100,
@@ -51,7 +58,10 @@ async function fill(wire: Wire, topic: string, index: number, batches: number, s
   const random = seededRandom(seed)
   for (let i = 0; i < batches; i++) {
     const values = Array.from({ length: 5 }, () => ({ key: random.bytes(8), value: random.bytes(200) }))
-    await eventually('the partition takes records', async () => (await send(wire, topic, index, encodeBatch(values))) === 0)
+    await eventually(
+      'the partition takes records',
+      async () => (await send(wire, topic, index, encodeBatch(values))) === 0,
+    )
   }
 }
 
@@ -118,27 +128,180 @@ const stores = {
   Redis: async (t: TestContext): Promise<Partial<Values>> => ({ 'redis.uri': (await startRedis(t)).uri }),
 }
 
+async function enable(wire: Wire, topic: string, configs: Readonly<Record<string, string>> = AT_ONCE): Promise<void> {
+  const { responses } = await wire.send(incrementalAlterConfigs, 1, {
+    validateOnly: false,
+    resources: [
+      {
+        resourceType: 2,
+        resourceName: topic,
+        configs: Object.entries(configs).map(([name, value]) => ({ name, configOperation: 0, value })),
+      },
+    ],
+  })
+  assert.deepEqual(responses[0]!.errorCode, 0, responses[0]!.errorMessage ?? '')
+}
+
 for (const [store, openStore] of Object.entries(stores))
   for (const [place, openPlace] of Object.entries(places))
-    test(`records come back from a ${place} byte for byte, on ${store}`, { skip: store === 'Redis' && noRedis }, async t => {
+    test(`records come back from a ${place} byte for byte, on ${store}`, {
+      skip: store === 'Redis' && noRedis,
+    }, async t => {
       const broker = await startBroker(t, { ...TICK, ...(await openStore(t)), ...(await openPlace(t)) })
-      await createTopic(broker, 'orders', 2, { ...AT_ONCE, 'local.retention.ms': '-2' })
+      await createTopic(broker, 'orders', 2)
       const wire = await broker.connect()
       for (const index of [0, 1]) await fill(wire, 'orders', index, 10, index + 1)
       const before = [await readAll(wire, 'orders', 0), await readAll(wire, 'orders', 1)]
-      await createTopic(broker, 'cold', 2, AT_ONCE)
-      for (const index of [0, 1]) await fill(wire, 'cold', index, 10, index + 1)
-      for (const index of [0, 1]) await allCold(wire, 'cold', index, 50)
-      assert.equal(await offsetOf(wire, 'cold', 0, EARLIEST), 0)
-      for (const index of [0, 1]) {
-        const after = await readAll(wire, 'cold', index)
-        assert.deepEqual(withoutTimes(after), withoutTimes(before[index]!))
-      }
-      await fill(wire, 'cold', 0, 1, 9)
-      await allCold(wire, 'cold', 0, 55)
+      await enable(wire, 'orders')
+      for (const index of [0, 1]) await allCold(wire, 'orders', index, 50)
+      assert.equal(await offsetOf(wire, 'orders', 0, EARLIEST), 0)
+      for (const index of [0, 1]) assert.deepEqual(await readAll(wire, 'orders', index), before[index])
+      await fill(wire, 'orders', 0, 1, 9)
+      await allCold(wire, 'orders', 0, 55)
+      const all = await readAll(wire, 'orders', 0)
+      assert.deepEqual(all.subarray(0, before[0]!.length), before[0])
+      assert.equal(splitBatches(all).length, 11)
+      const text = await broker.broker.metrics.scrape()
+      assert.match(text, /svc_storage_archive_lag_segments 0\n/)
+      assert.doesNotMatch(text, /svc_storage_worker_failures_total\{.*\} [1-9]/)
     })
 
-/** The times of two productions differ. */
-function withoutTimes(bytes: Buffer): string[] {
-  return splitBatches(bytes).map(({ baseOffset, bytes: batch }) => `${baseOffset} ${batch.subarray(61).toString('hex')}`)
+test('a bucket that goes away and comes back costs no attempt, and producers go on', async t => {
+  const stub = await startS3Stub(t)
+  const { path, values } = inBucket(stub)
+  const broker = await startBroker(t, { ...TICK, ...values, 'storage.remote.path': path! })
+  const { metrics } = broker.broker
+  await createTopic(broker, 'orders', 1, AT_ONCE)
+  const wire = await broker.connect()
+  await fill(wire, 'orders', 0, 3)
+  await allCold(wire, 'orders', 0, 15)
+  stub.faultOf = () => 'unavailable'
+  await fill(wire, 'orders', 0, 3, 2)
+  await eventually('the backlog grows', () => metrics.read('svc.storage.archive.lag.segments', {}) > 0, 30_000)
+  await eventually('the breaker opens', () => broker.log().includes('the remote tier does not work'), 30_000)
+  const { errorCode } = await fetchRow(wire, 'orders', 0, 15)
+  assert.equal(errorCode, 0, 'what is local is served')
+  stub.faultOf = () => null
+  await allCold(wire, 'orders', 0, 30)
+  assert.equal(splitBatches(await readAll(wire, 'orders', 0)).length, 6)
+  assert.equal(metrics.total('svc.storage.archive.failures'), 0)
+  assert.match(broker.log(), /the place of the remote tier works again/)
+})
+
+test('a bucket that loses every fifth answer loses no record', async t => {
+  const stub = await startS3Stub(t)
+  const { path, values } = inBucket(stub)
+  const broker = await startBroker(t, { ...TICK, ...values, 'storage.remote.path': path! })
+  await createTopic(broker, 'orders', 1, AT_ONCE)
+  const wire = await broker.connect()
+  stub.faultOf = everyNth(5, 'lost')
+  await fill(wire, 'orders', 0, 8)
+  await allCold(wire, 'orders', 0, 40)
+  assert.equal(splitBatches(await readAll(wire, 'orders', 0)).length, 8)
+})
+
+test('a broker that starts while the bucket is away serves what is local, and takes records when it is back', async t => {
+  const stub = await startS3Stub(t)
+  const { path, values } = inBucket(stub)
+  const settings = { ...TICK, ...values, 'storage.remote.path': path! }
+  const dir = await mkdtemp(join(tmpdir(), 'ketch-away-'))
+  t.after(() => rm(dir, { recursive: true, force: true }))
+  const first = await startBroker(t, settings, { dir })
+  await createTopic(first, 'orders', 1, { ...AT_ONCE, 'local.retention.ms': '-2' })
+  const before = await first.connect()
+  await fill(before, 'orders', 0, 3)
+  await first.broker.close()
+  stub.faultOf = () => 'reset'
+  const broker = await startBroker(t, settings, { dir })
+  const wire = await broker.connect()
+  assert.equal(splitBatches(await readAll(wire, 'orders', 0)).length, 3)
+  assert.equal(await send(wire, 'orders', 0, encodeBatch([{ key: null, value: Buffer.from('a') }])), 56)
+  stub.faultOf = () => null
+  await fill(wire, 'orders', 0, 1)
+  assert.equal(splitBatches(await readAll(wire, 'orders', 0)).length, 4)
+})
+
+test('the holder stops between upload and commit: another one offloads, and each record is there once', async t => {
+  const stub = await startS3Stub(t)
+  const { path, values } = inBucket(stub)
+  const cluster = createCluster(t, { ...TICK, ...values, 'storage.remote.path': path! })
+  const brokers = [await cluster.start(1), await cluster.start(2)]
+  await cluster.agreed(brokers, [1, 2])
+  const holder = brokers.find(isHolder)!
+  const other = brokers.find(broker => broker !== holder)!
+  let resume: (() => void) | null = null
+  stub.faultOf = ({ operation, key }) => {
+    if (resume === null && operation === 'PutObject' && key.endsWith('.parquet')) resume = holder.cutOff()
+    return null
+  }
+  await createTopicOfAll(other, 'orders', 4, [1, 2], AT_ONCE)
+  const wire = await other.connect()
+  const index = (await leadersOf(wire, 'orders')).indexOf(other.id)
+  await fill(wire, 'orders', index, 1)
+  await eventually('the holder uploads', () => resume !== null)
+  await eventually('the other broker holds the lease', () => isHolder(other), 20_000)
+  await fill(wire, 'orders', index, 5)
+  const end = await offsetOf(wire, 'orders', index, -1)
+  await allCold(wire, 'orders', index, end)
+  assert.notEqual(resume, null)
+  ;(resume as unknown as () => void)()
+  await fill(wire, 'orders', index, 1, 2)
+  await allCold(wire, 'orders', index, end + 5)
+  const all = splitBatches(await readAll(wire, 'orders', index))
+  assert.equal(
+    all.reduce((sum, { recordCount }) => sum + recordCount, 0),
+    end + 5,
+  )
+  const objects = await openObjects(parsePlace(path!), stub.options, {
+    clock: systemClock,
+    random: seededRandom(1),
+    warn() {},
+  })
+  t.after(() => objects.close())
+  const [location] = await locationsOf(objects)
+  const { findings } = await auditTable(objects, location!, { nowMs: systemClock.now(), graceMs: 3_600_000 })
+  assert.deepEqual(findings, [])
+})
+
+test('two brokers on Redis offload what both lead, and a change of the holder loses nothing', {
+  skip: noRedis,
+}, async t => {
+  const { uri } = await startRedis(t)
+  const shared = { ...TICK, 'redis.uri': uri, 'storage.remote.path': await folderOf(t), 'broker.expiry': 1_000 }
+  const brokers = [
+    await startBroker(t, { ...shared, 'broker.id': 1 }),
+    await startBroker(t, { ...shared, 'broker.id': 2 }),
+  ]
+  await createTopicOfAll(brokers[0]!, 'orders', 4, [1, 2], AT_ONCE)
+  const wires = await Promise.all(brokers.map(broker => broker.connect()))
+  const leaders = await leadersOf(wires[0]!, 'orders')
+  const wireOf = (index: number) => wires[leaders[index]! - 1]!
+  for (let index = 0; index < 4; index++) await fill(wireOf(index), 'orders', index, 4, index + 1)
+  for (let index = 0; index < 4; index++) await allCold(wireOf(index), 'orders', index, 20)
+  const holder = brokers.find(isHolder)!
+  const other = brokers.find(broker => broker !== holder)!
+  const wire = wires[brokers.indexOf(other)]!
+  await holder.broker.close()
+  await eventually('the other broker leads all', async () => {
+    const now = await leadersOf(wire, 'orders')
+    return now.every(id => id === brokers.indexOf(other) + 1)
+  })
+  for (let index = 0; index < 4; index++) await fill(wire, 'orders', index, 2, 20 + index)
+  for (let index = 0; index < 4; index++) {
+    await allCold(wire, 'orders', index, 30)
+    assert.equal(splitBatches(await readAll(wire, 'orders', index)).length, 6)
+  }
+})
+
+const isHolder = ({ broker }: TestBroker) => broker.metrics.read('svc.storage.worker.up', {}) === 1
+
+async function leadersOf(wire: Wire, name: string): Promise<number[]> {
+  const { topics } = await wire.send(metadata, 9, { topics: [{ name }] })
+  return topics[0]!.partitions.toSorted((a, b) => a.partitionIndex - b.partitionIndex).map(each => each.leaderId)
+}
+
+async function locationsOf(objects: Objects): Promise<readonly string[]> {
+  const found = new Set<string>()
+  for await (const { key } of objects.list('default/')) found.add(key.split('/').slice(0, 2).join('/'))
+  return [...found]
 }

@@ -61,12 +61,12 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
     return oldestSealedAtMs === null ? 0 : Math.max(0, (clock.now() - oldestSealedAtMs) / 1_000)
   })
 
-  /** What waits, at the holder; other brokers have nothing that waits for them. */
+  /** Returns what waits; at brokers without the lease nothing does. */
   const lag = () => backlogOf(service === null ? new Map() : jobsOf, clock.now(), isCopied)
 
   const isCopied = (topicId: string) => {
     const resolved = parts.catalogue.current().topicsById.get(topicId)?.resolved
-    return resolved !== undefined && resolved.remoteStorageEnable && !resolved.remoteLogCopyDisable
+    return resolved?.remoteStorageEnable === true && !resolved.remoteLogCopyDisable
   }
 
   function begin(fence: number): void {
@@ -134,7 +134,9 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
     else if (clock.monotonic() - verdictAtMs >= VERDICT_MS) parts.createOnly = 'unknown'
   }
 
-  /** Reads the documents of the partitions that leaders named. Those that cannot be read are tried in the next round. */
+  /**
+   * Reads the documents of the partitions that leaders named. Those that cannot be read are tried in the next round.
+   */
   async function readNews({ news, topics, rooms }: Service): Promise<void> {
     const { topicsById } = parts.catalogue.current()
     const wanted = [...news].flatMap(([topicId, partitions]) => [...partitions].map(index => ({ topicId, index })))
