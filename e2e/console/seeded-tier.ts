@@ -1,7 +1,8 @@
 // Fills a broker that has a remote tier: a topic whose oldest segments only the remote tier has, one whose offload fails,
 // and one whose segments wait. The rounds of the storage worker are started by hand, so that each seals what came before.
 
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import assert from 'node:assert/strict'
+import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { eventually } from '../../testing/eventually.ts'
 import type { Wire } from '../../testing/wire.ts'
@@ -23,7 +24,7 @@ export const RECORDS = 20
 const SEALING = { 'remote.storage.enable': 'true', 'segment.ms': '1', 'retention.ms': '-1' }
 
 /** Produces records that are more than a file has, or much less. A topic takes none before its table was looked for. */
-async function fill(wire: Wire, topic: string, isLarge: boolean): Promise<void> {
+export async function fill(wire: Wire, topic: string, isLarge: boolean): Promise<void> {
   const value = 'v'.repeat(isLarge ? FULL_FILE_BYTES / 10 : 1)
   const records = Array.from({ length: RECORDS }, (_, at) => ({ key: `key ${at}`, value }))
   await eventually('the topic takes records', () =>
@@ -71,6 +72,25 @@ export async function free(world: TieredWorld, topic: string = TIERED.stuck): Pr
 export async function makeWaiting({ admin }: TieredWorld, wire: Wire, topic: string = TIERED.waiting): Promise<void> {
   await must(admin, 'POST', '/api/v1/topics', { name: topic, partitions: 1, configs: SEALING })
   await fill(wire, topic, false)
+}
+
+const MARK = 'the mark of a record that is damaged'
+
+/** Makes a topic on the embedded store, of whose sealed segment the second batch has a flipped bit. */
+export async function makeDamaged({ admin, dir }: TieredWorld, wire: Wire, topic: string): Promise<void> {
+  await must(admin, 'POST', '/api/v1/topics', { name: topic, partitions: 1, configs: SEALING })
+  await fill(wire, topic, true)
+  await produceAs(wire, topic, 0, [{ key: 'key', value: MARK }])
+  for (const name of await readdir(dir)) {
+    if (!name.startsWith('journal-')) continue
+    const at = (await readFile(join(dir, name))).indexOf(MARK)
+    if (at < 0) continue
+    const journal = await open(join(dir, name), 'r+')
+    await journal.write('T', at)
+    await journal.close()
+    return
+  }
+  assert.fail('no journal has the record')
 }
 
 /** Fills the broker. The names are those of TIERED. */

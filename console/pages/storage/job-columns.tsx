@@ -120,7 +120,10 @@ export function JobStatus({ job }: { readonly job: ShownJob }) {
       </span>
       {failure !== null && (
         <span className="block max-w-dialog text-dense text-muted">
-          <VisibleText text={failure.why} /> <Time ms={Date.parse(failure.at)} />
+          <VisibleText text={failure.why} />{' '}
+          <span className="max-sm:hidden">
+            <Time ms={Date.parse(failure.at)} />
+          </span>
           {failure.offset !== null && (
             <>
               {' '}

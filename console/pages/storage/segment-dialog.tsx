@@ -12,7 +12,7 @@ import { Stat, Stats } from '../../parts/stat.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
-import { count, counted } from '../../text/format.ts'
+import { count, counted, UNKNOWN } from '../../text/format.ts'
 import { JobStatus } from './job-columns.tsx'
 import { offsetsOf, Span, TierBadge } from './segment-columns.tsx'
 import { Warning } from './warning.tsx'
@@ -60,10 +60,14 @@ function Detail({ detail }: { readonly detail: SegmentDetail }) {
         <Stat label="Offsets" value={<span className="text-section">{offsetsOf(segment)}</span>} />
         <Stat label="Tier" value={<TierBadge tier={tier} />} />
         <Stat label="Records" value={<Count of={records} />} />
-        <Stat label="At rest" value={<Bytes of={bytes} />} note="in the local tier" />
+        <Stat
+          label="At rest"
+          value={<Bytes of={bytes} />}
+          note={tier === 'remote' ? 'no longer in the local tier' : 'in the local tier'}
+        />
         <Stat
           label="Leader epochs"
-          value={epochs.length}
+          value={epochs.length === 0 ? UNKNOWN : epochs.length}
           note={epochs.map(({ epoch, startOffset }) => `${epoch} from ${count(startOffset)}`).join(', ')}
         />
         <Stat label="Times of records" value={null} note={<Span from={minTimestamp} to={maxTimestamp} />} />

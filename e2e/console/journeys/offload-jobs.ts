@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { signInAt } from '../../../testing/admin-client.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { visitAs } from '../browser.ts'
-import { free, makeStuck, RECORDS, runUntil, seedTier, TIERED } from '../seeded-tier.ts'
+import { free, makeDamaged, makeStuck, RECORDS, runUntil, seedTier, TIERED } from '../seeded-tier.ts'
 import { must, startTieredWorld, VIEWER } from '../world.ts'
 import type { Journey } from './journey.ts'
 
@@ -98,6 +98,15 @@ export const offloadJobs: Journey = {
     await eventually('no job is left to retry', async () => {
       return (await page.getByRole('button', { name: 'Retry all failed' }).count()) === 0
     })
+
+    // A job whose segment is damaged names the offset. Another program cannot reach into the memory of Redis.
+    if (store === 'embedded') {
+      await makeDamaged(world, wire, 'damaged')
+      await runUntil(world, { failed: 1 })
+      await page.goto('/storage?tab=jobs&status=failed')
+      const records = page.getByRole('link', { name: `Records from offset ${RECORDS}` })
+      assert.match((await records.getAttribute('href'))!, new RegExp(`/topics/damaged/messages\\?.*offset=${RECORDS}`))
+    }
 
     await viewer.page.goto('/storage?tab=jobs')
     await viewer.page.getByRole('region', { name: 'Offload jobs' }).getByText('pending').waitFor()
