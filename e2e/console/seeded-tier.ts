@@ -1,5 +1,6 @@
-// Fills a broker that has a remote tier: a topic whose oldest segments only the remote tier has, one whose offload fails,
-// and one whose segments wait. The rounds of the storage worker are started by hand, so that each seals what came before.
+// Fills a broker that has a remote tier: a topic whose oldest segments only the remote tier has, one whose offload
+// fails, and one whose segments wait. The rounds of the storage worker are started by hand, so that each seals the
+// records before it.
 
 import assert from 'node:assert/strict'
 import { mkdir, open, readdir, readFile, rm, writeFile } from 'node:fs/promises'

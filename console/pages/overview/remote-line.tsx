@@ -7,6 +7,7 @@ import { bytes, counted, duration } from '../../text/format.ts'
 import type { RemoteHealth } from './remote-health.ts'
 
 const SECOND = 1_000
+const LINK = 'inline-flex min-h-6 items-center text-accent underline-offset-2 hover:underline'
 
 interface RemoteLineProps {
   readonly remote: RemoteHealth
@@ -17,8 +18,8 @@ interface RemoteLineProps {
 export function RemoteLine({ remote, counts }: RemoteLineProps) {
   const failed = counts?.failed ?? 0
   return (
-    <p data-remote className="my-4 flex flex-wrap gap-x-2 text-muted">
-      <PageLink page="storage" search={{ tab: 'remote' }}>
+    <p data-remote className="my-4 flex flex-wrap items-center gap-x-2 text-muted">
+      <PageLink page="storage" search={{ tab: 'remote' }} className={LINK}>
         Remote tier
       </PageLink>
       <span>{backlogOf(remote)}</span>
@@ -34,7 +35,7 @@ export function RemoteLine({ remote, counts }: RemoteLineProps) {
 function JobsLink({ isLinked, children }: { readonly isLinked: boolean; readonly children: ReactNode }) {
   if (!isLinked) return <span>{children}</span>
   return (
-    <PageLink page="storage" search={{ tab: 'jobs', status: 'failed' }}>
+    <PageLink page="storage" search={{ tab: 'jobs', status: 'failed' }} className={LINK}>
       {children}
     </PageLink>
   )
