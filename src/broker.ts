@@ -49,7 +49,7 @@ import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
 import { idleSwitches } from './settings/switches.ts'
 import { openEmbeddedStore } from './store/embedded/embedded-store.ts'
-import type { Store } from './store/store.ts'
+import { isStoreFailure, type Store } from './store/store.ts'
 import { type NameUnreadable, nameUnreadable } from './store/unreadable.ts'
 import { readDescriptors, watchDescriptors } from './telemetry/descriptors.ts'
 import { startHistory } from './telemetry/history.ts'
@@ -122,6 +122,8 @@ const NAMED_AT_ONCE = 20
 
 /** The time in ms to close the rooms after the drain timeout. The process gives up a moment later (start.ts). */
 const CLOSE_MS = 500
+
+const CANNOT_FOLLOW = 'the notices of the remote tier cannot be read; the next tick reads them'
 
 /** The start order. A drain hands over, lets the doors finish, and ends the steps in reverse. */
 const ORDER = startOrder<Given>()
@@ -494,7 +496,13 @@ async function openWorker(
     await remoteTier?.follow()
     return await logs.runRound(share)
   }
-  return { storageWorker: openStorageWorker({ ...made, lease, runRound, remoteNews, remote, lost: fail }) }
+  const follow = async () => {
+    await remoteTier?.follow().catch((error: unknown) => {
+      if (!isStoreFailure(error)) throw error
+      logger.named('storage.worker').limited('follow', 60_000).warn(CANNOT_FOLLOW, { error })
+    })
+  }
+  return { storageWorker: openStorageWorker({ ...made, lease, follow, runRound, remoteNews, remote, lost: fail }) }
 }
 
 function openDescriptors({ clock, logger }: Given) {

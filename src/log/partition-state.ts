@@ -122,9 +122,13 @@ export class PartitionState {
     this.#lookAtRemote()
   }
 
-  /** True if the topic uses the remote tier. */
+  /**
+   * True if the topic uses the remote tier. A topic of which the table has records goes on using it until its configs
+   * say that they may be deleted: an edited topic pattern must not hide them.
+   */
   get isRemote(): boolean {
-    return this.topic.resolved.remoteStorageEnable
+    const { remoteStorageEnable, remoteLogDeleteOnDisable } = this.topic.resolved
+    return remoteStorageEnable || (this.#sealed.remote !== null && !remoteLogDeleteOnDisable)
   }
 
   /** The lowest offset that clients may read. `start` is the local start; cold offsets lie between them. */

@@ -88,7 +88,7 @@ function tieredLog(state: PartitionState, cold: readonly AgeingPart[] | null): T
   // Without knowledge of the cold parts only the local ones count: they drop less, and what they drop is right.
   const parts = cold === null ? plain : [...cold, ...plain]
   const whole = { start: logStart, bytes: parts.reduce((sum, part) => sum + part.bytes, 0), chunks: parts }
-  const isCopied = !topic.resolved.remoteLogCopyDisable
+  const isCopied = topic.resolved.remoteStorageEnable && !topic.resolved.remoteLogCopyDisable
   // Until the table was read again it may have gone back, and the local batches may be the only ones.
   const archived = remote === null || hold !== null ? start : archivedFrom(remote, Math.max(start, logStart))
   return { whole, local: { start, bytes, chunks }, archivedTo: isCopied ? archived : highWatermark }

@@ -63,6 +63,8 @@ export interface StorageWorkerRooms {
   readonly clock: Clock
   readonly metrics: Metrics
   readonly logger: Logger
+  /** Reads the notices of the remote tier. */
+  follow?(): Promise<void>
   /** Runs a round over the partitions of this broker. */
   runRound(share: RoundShare): Promise<RoundReport>
   /** See Logs.remoteNews. */
@@ -127,7 +129,11 @@ export function openStorageWorker(rooms: StorageWorkerRooms): StorageWorker {
   }
 
   async function tick(): Promise<void> {
-    if (!lease.isHeld) remote?.end()
+    if (!lease.isHeld) {
+      remote?.end()
+      // A broker that leads nothing is asked for no round.
+      await rooms.follow?.()
+    }
     if (lease.isHeld) await begin()
     // Another broker may have taken the lease: this one was paused, or the store did not answer.
     else if (lease.fence > 0) refuse()

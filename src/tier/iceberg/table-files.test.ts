@@ -19,6 +19,9 @@ test('the name of a data file has its offsets, its Kafka bytes and its day', () 
 
 test('a location has the topic id, and refuses names that are no folders', () => {
   assert.equal(tableLocation('default', 'a.b_c-d', 'AAAAAAAAAAAAAAAAAAAAAQ'), 'default/a.b_c-d-AAAAAAAAAAAAAAAAAAAAAQ')
+  assert.equal(tableLocation('default', '.hidden', 'id'), 'default/topic.hidden-id')
+  assert.equal(tableLocation('default', '-', 'id'), 'default/topic--id')
+  assert.ok(tableLocation('default', 'x'.repeat(249), 'AAAAAAAAAAAAAAAAAAAAAQ').length < 255)
   for (const [namespace, topic] of [
     ['..', 'a'],
     ['a/b', 'a'],

@@ -75,19 +75,25 @@ export function readDataFileName(uriOrKey: string): Omit<DataFileName, 'partitio
   return { base, next: last + 1, kafkaBytes }
 }
 
-/** A topic's or a namespace's name is one segment of a key and must not be read as part of a URI. */
+/** A name is one segment of a key and must not be read as part of a URI. */
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/
+const TOPIC = /^[A-Za-z0-9._-]+$/
+/** A file system takes 255 bytes for one name. The id needs 23 of them. */
+const MOST_OF_TOPIC = 200
 
 /**
- * Returns the location of a topic's table, as a key. The topic id tells a topic from a deleted one of the same name.
+ * Returns the location of a topic's table, as a key. The topic id tells a topic from a deleted one of the same name,
+ * and from others whose long names begin alike. A folder whose name begins with a dot would be hidden from engines.
  * Throws an Error if the namespace or the topic cannot be a folder.
  */
 export function tableLocation(namespace: string, topic: string, topicId: string): string {
-  for (const [what, name] of [
-    ['namespace', namespace],
-    ['topic', `${topic}-${topicId}`],
+  for (const [what, name, pattern] of [
+    ['namespace', namespace, SEGMENT],
+    ['topic', topic, TOPIC],
+    ['topic id', topicId, TOPIC],
   ] as const)
-    if (!SEGMENT.test(name))
+    if (!pattern.test(name))
       throw new Error(`${what} '${name}' cannot name a table: expected letters, digits, '_', '-' and '.'`)
-  return `${namespace}/${topic}-${topicId}`
+  const shown = SEGMENT.test(topic) ? topic : `topic${topic}`
+  return `${namespace}/${shown.slice(0, MOST_OF_TOPIC)}-${topicId}`
 }
