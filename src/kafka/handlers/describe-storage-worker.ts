@@ -1,6 +1,6 @@
-// DescribeStorageWorker 0-1: an API that Kafka does not have. Another broker asks this one, which holds the lease of the
-// storage worker, for one of its rounds, and may start one. Without ACLs too, no client may start one. ApiVersions does
-// not name it.
+// DescribeStorageWorker 0-1: an API that Kafka does not have. Another broker asks this one, which holds the lease of
+// the storage worker, for one of its rounds, and may start one. Without ACLs too, no client may start one. ApiVersions
+// does not name it.
 
 import { CLUSTER_AUTHORIZATION_FAILED, isRefusal, NONE } from '../../protocol/errors.ts'
 import { describeStorageWorker } from '../../protocol/messages/describe-storage-worker.ts'
