@@ -21,7 +21,7 @@ const FILES = {
   overlays: /\/shell\/(help|account|palette-list|session-dialog)\.tsx$/,
   /** The commands for terminals, and their parts. */
   commands:
-    /\/(text\/(commands|client-properties|shell)|shell\/(command-access|listeners)|parts\/(recipe-list|client-needs))\.tsx?$/,
+    /\/(text\/((?:storage-)?commands|client-properties|shell)|shell\/(command-access|listeners)|parts\/(recipe-list|client-needs))\.tsx?$/,
   /** The list of records needs these, and so does everything that opens from it. */
   'record-basics': /\/(pages\/messages\/selection|parts\/payload-preview|api\/tail)\.tsx?$/,
   produce: /\/(parts\/(payload|produce-[a-z]+)|text\/(hex|highlight|reindent-json))\.tsx?$/,
@@ -34,6 +34,9 @@ const FILES = {
   brokers: /\/pages\/brokers?\//,
   groups: /\/pages\/groups?\/[a-z-]+\.tsx?$/,
   topics: /\/pages\/topics\//,
+  segments:
+    /\/pages\/storage\/(segment|partition|retention|worker|round|job-columns|job-words|topic-field|warning)[a-z-]*\.tsx?$/,
+  'remote-tier': /\/pages\/storage\/(remote-|job-dialogs|jobs-tab|status-filter)[a-z-]*\.tsx?$/,
   entrance: /\/pages\/(sign-in|setup|password)\//,
 }
 
@@ -41,19 +44,36 @@ const isApart = (id: string) =>
   // The modules of a page are never in a file that every page loads.
   id.includes('/console/pages/') || Object.values(FILES).some(modules => modules.test(id))
 
-/**
- * The router gives each route a Link, 2 KiB that no page uses: a link is a PageLink (shell/address.tsx). The build
- * leaves it out.
- */
-function withoutRouterLink(): Plugin {
+/** Returns the code of a module that has only these names, and fails if one of them is used. */
+const unused = (names: readonly string[], instead: string) =>
+  names.map(name => `export const ${name} = () => { throw new Error('${instead}') }`).join('\n')
+
+/** Modules of packages that the build replaces, by the end of their paths. */
+const REPLACED: Readonly<Record<string, string>> = {
+  /** The router gives each route a Link, 2 KiB that no page uses: a link is a PageLink (shell/address.tsx). */
+  '/@tanstack/react-router/dist/esm/link.js': unused(
+    ['Link', 'createLink', 'linkOptions', 'useLinkProps'],
+    'use PageLink',
+  ),
+  /** No page reads an infinite query. */
+  '/@tanstack/query-core/build/modern/infiniteQueryBehavior.js': unused(
+    ['infiniteQueryBehavior', 'hasNextPage', 'hasPreviousPage'],
+    'use useRead',
+  ),
+  /** An icon here has a size; the package's own code for it knows ten more things, and adds classes of its own. */
+  '/lucide-react/dist/esm/createLucideIcon.mjs': `import { icon } from ${JSON.stringify(`${import.meta.dirname}/parts/icon.ts`)}\nexport default icon`,
+}
+
+const ICONS = '/lucide-react/dist/esm/icons/'
+/** The members of an icon's data that parts/icon.ts does not read: random keys, and names. */
+const UNREAD = /,\s*key: "\w+"|__iconData\.node;|\b(name: "[^"]*"|size: 24|aliases: \[[^\]]*\]),\s*/g
+
+function replacing(): Plugin {
   return {
-    name: 'without-router-link',
+    name: 'replacing-modules',
     apply: 'build',
-    load(id) {
-      if (!id.endsWith('/@tanstack/react-router/dist/esm/link.js')) return null
-      const names = ['Link', 'createLink', 'linkOptions', 'useLinkProps']
-      return names.map(name => `export const ${name} = () => { throw new Error('use PageLink') }`).join('\n')
-    },
+    load: id => Object.entries(REPLACED).find(([end]) => id.endsWith(end))?.[1] ?? null,
+    transform: (code, id) => (id.includes(ICONS) ? { code: code.replaceAll(UNREAD, ''), map: null } : null),
   }
 }
 
@@ -62,7 +82,7 @@ export default defineConfig({
   resolve: { alias: { 'use-sync-external-store/shim/with-selector': 'use-sync-external-store/with-selector' } },
   root: import.meta.dirname,
   base: '/',
-  plugins: [react(), tailwind(), servedFiles(), withoutRouterLink()],
+  plugins: [react(), tailwind(), servedFiles(), replacing()],
   build: {
     target: 'es2023',
     outDir: 'dist',
@@ -72,6 +92,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
+      // The parser of the editor's package for languages, which nothing here uses, does not say that it may go.
+      treeshake: { moduleSideEffects: [{ test: /\/@lezer\//, sideEffects: false }] },
       output: {
         codeSplitting: {
           groups: [
