@@ -18,6 +18,7 @@ const LONG: ReadonlySet<string> = new Set<Operation>([
   'delete records',
   'delete topic',
   'run storage worker',
+  'retry failed offload jobs',
 ])
 
 /**

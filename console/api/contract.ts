@@ -53,14 +53,18 @@ import type {
   topicMetricsPageShape,
   topicMetricsQuery,
 } from '../../src/api/metrics.ts'
+import type { JobList, offloadJobQuery, RetriedJobs, ShownJob } from '../../src/api/offload-jobs.ts'
 import type { settingListQuery, settingListShape } from '../../src/api/settings.ts'
 import type {
+  RemoteStorage,
+  remoteStorageQuery,
+  SegmentDetail,
+  SegmentList,
   StartedRound,
+  StorageStats,
   segmentsQuery,
-  segmentsShape,
   storageQuery,
   storageShape,
-  storageStatsShape,
   WorkerState,
 } from '../../src/api/storage.ts'
 import type {
@@ -92,6 +96,9 @@ interface Group {
 interface Username {
   readonly username: string
 }
+interface Job {
+  readonly id: string
+}
 interface Place extends Topic {
   readonly partition: number
   readonly offset: number
@@ -117,9 +124,15 @@ export interface Contract {
   'list segments of partition': {
     params: Omit<Place, 'offset'>
     query: Query<typeof segmentsQuery>
-    answer: z.output<typeof segmentsShape>
+    answer: SegmentList
   }
-  'read storage stats': { answer: z.output<typeof storageStatsShape> }
+  'show segment': { params: Omit<Place, 'offset'> & { readonly base: number }; answer: SegmentDetail }
+  'read storage stats': { answer: StorageStats }
+  'show remote storage': { query: Query<typeof remoteStorageQuery>; answer: RemoteStorage }
+  'list offload jobs': { query: Query<typeof offloadJobQuery>; answer: JobList }
+  'retry offload job': { params: Job; answer: ShownJob }
+  'cancel offload job': { params: Job; answer: ShownJob }
+  'retry failed offload jobs': { body: { readonly topic?: string }; answer: RetriedJobs }
 
   'read metrics': { query: Query<typeof metricsSnapshotQuery>; answer: MetricsSnapshotBody }
   'read metrics history': { query: Query<typeof metricsHistoryQuery>; answer: z.output<typeof metricsHistoryShape> }

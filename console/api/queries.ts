@@ -28,6 +28,9 @@ const EVERY_MS: Readonly<Partial<Record<keyof Contract, number>>> = {
   'show storage': 30_000,
   'show storage worker': 10_000,
   'list segments of partition': 30_000,
+  'show remote storage': STEP_MS,
+  'read storage stats': STEP_MS,
+  'list offload jobs': STEP_MS,
   'show health in full': 10_000,
 }
 

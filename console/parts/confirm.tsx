@@ -17,6 +17,10 @@ interface ConfirmProps {
   readonly children: ReactNode
   /** The text of the button. */
   readonly verb: string
+  /** False for a verb after which nothing is lost. */
+  readonly isDanger?: boolean
+  /** The text of the button that does nothing. */
+  readonly keep?: string
   readonly isBusy: boolean
   readonly problem: Problem | null
   readonly onConfirm: () => void
@@ -24,20 +28,10 @@ interface ConfirmProps {
 }
 
 export function Confirm(props: ConfirmProps) {
-  const { operation, title, name, children, verb, isBusy, problem, onConfirm, onClose } = props
+  const { name, children, isDanger = true, onConfirm, ...rest } = props
   const [typed, setTyped] = useState('')
   return (
-    <FormDialog
-      operation={operation}
-      title={title}
-      verb={verb}
-      isDanger
-      isReady={name === null || isTyped(typed, name)}
-      isBusy={isBusy}
-      problem={problem}
-      onSubmit={onConfirm}
-      onClose={onClose}
-    >
+    <FormDialog {...rest} isDanger={isDanger} isReady={name === null || isTyped(typed, name)} onSubmit={onConfirm}>
       {children}
       {name !== null && <TypedName name={name} value={typed} onChange={setTyped} />}
     </FormDialog>

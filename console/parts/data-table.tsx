@@ -76,8 +76,13 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
           <ColumnChoice name={name} columns={columns} />
         </div>
       )}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
-      <section aria-label={name} tabIndex={0} className="overflow-x-auto rounded-card border border-line bg-surface">
+      {/* Texts for screen readers in cells are placed absolutely: without `relative` they would widen the page. */}
+      <section
+        aria-label={name}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
+        tabIndex={0}
+        className="relative overflow-x-auto rounded-card border border-line bg-surface"
+      >
         <table
           className={`w-full border-collapse tabular-nums transition-opacity ${isOld ? 'opacity-60 delay-300' : ''}`}
           aria-busy={isOld}

@@ -12,6 +12,8 @@ interface FormDialogProps {
   readonly title: ReactNode
   /** The text of the button that sends the form. */
   readonly verb: string
+  /** The text of the button that closes the dialog. */
+  readonly keep?: string
   /** True for a form after which something is lost. */
   readonly isDanger?: boolean
   /** False while the form cannot be sent. */
@@ -25,7 +27,8 @@ interface FormDialogProps {
 }
 
 export function FormDialog(props: FormDialogProps) {
-  const { operation, title, verb, isDanger = false, isReady, isBusy, problem, onSubmit, onClose, children } = props
+  const { operation, title, verb, keep = 'Cancel', isDanger = false, isReady, isBusy, problem } = props
+  const { onSubmit, onClose, children } = props
   return (
     <Dialog title={title} onClose={onClose}>
       <form
@@ -37,7 +40,7 @@ export function FormDialog(props: FormDialogProps) {
         {children}
         {problem !== null && <ProblemNote problem={problem} />}
         <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{keep}</Button>
           <Action
             operation={operation}
             type="submit"

@@ -82,6 +82,38 @@ test('a tool that cannot do a task has no recipe', () => {
   assert.deepEqual(toolsOf({ do: 'reset-offsets', group: 'g', to: 'clear' }), ['ketch'])
 })
 
+test('the remote tier has commands of ketch and curl alone', () => {
+  const job = '-Zk3nJxZQ0CqTgk0bKqyXw:0:1200'
+  const lines = (task: Task) => {
+    const recipes = commandsFor(task, open)
+    assert.deepEqual(
+      recipes.map(({ tool }) => tool),
+      ['ketch', 'curl'],
+    )
+    return recipes.map(recipe => recipe.command!.replace(' http://localhost:8080/api/v1', ' …'))
+  }
+  const json = "-H 'content-type: application/json'"
+  assert.deepEqual(lines({ do: 'show-remote-storage' }), ['ketch storage remote', 'curl …/storage/remote'])
+  assert.deepEqual(lines({ do: 'list-offload-jobs', status: 'failed', topic: 'orders' }), [
+    'ketch storage jobs --status=failed --topic=orders',
+    `curl 'http://localhost:8080/api/v1/storage/offload-jobs?status=failed&topic=orders'`,
+  ])
+  assert.deepEqual(lines({ do: 'list-offload-jobs', status: '' })[0], 'ketch storage jobs')
+  assert.deepEqual(lines({ do: 'retry-offload-job', job }), [
+    `ketch storage retry -- ${job}`,
+    `curl ${json} -d '{}' …/storage/offload-jobs/${encodeURIComponent(job)}/retry`,
+  ])
+  assert.equal(lines({ do: 'cancel-offload-job', job: 'x:0:0' })[0], 'ketch storage cancel x:0:0')
+  assert.deepEqual(lines({ do: 'retry-failed-jobs', topic: 'orders' }), [
+    'ketch storage retry --all-failed --topic=orders',
+    `curl ${json} -d '{"topic":"orders"}' …/storage/offload-jobs/retry-failed`,
+  ])
+  assert.deepEqual(lines({ do: 'show-segment', topic: '-x', partition: 2, base: 70 }), [
+    'ketch storage segments --base=70 -- -x 2',
+    'curl …/topics/-x/partitions/2/segments/70',
+  ])
+})
+
 test('a topic is created with its partitions and configs', () => {
   const task: Task = { do: 'create-topic', topic: 'orders', partitions: 3, configs: { 'retention.ms': '60000' } }
   assert.equal(command('ketch', task), 'ketch topics create orders --partitions=3 --config=retention.ms=60000')

@@ -11,6 +11,7 @@ import {
   TOKEN_ENDPOINT,
 } from './client-properties.ts'
 import { option, quote, Unquotable } from './shell.ts'
+import { curlStorage, isStorageTask, ketchStorage, type StorageTask } from './storage-commands.ts'
 
 /** How the broker is reached. */
 export interface CommandAccess extends ClientAccess {
@@ -21,6 +22,7 @@ export interface CommandAccess extends ClientAccess {
 }
 
 export type Task =
+  | StorageTask
   | { readonly do: 'list-topics' }
   | {
       readonly do: 'create-topic'
@@ -116,12 +118,17 @@ function ketch(task: Task, { url, apiUser }: CommandAccess): string | null {
     ...(apiUser === null || apiUser === DEFAULT_USER ? [] : [option('--user', apiUser)]),
   ]
   /** Options stand before `--`, because a name may begin with a dash. */
-  const run = (verb: string, name: string | null, options: readonly string[] = []) => {
-    if (name !== null) inPath(name)
-    const named = name === null ? [] : [...(name.startsWith('-') ? ['--'] : []), quote(name)]
-    const isPlain = named.length < 2
-    const words = isPlain ? [...named, ...options, ...reach] : [...options, ...reach, ...named]
+  const run = (verb: string, given: string | null | readonly string[], options: readonly string[] = []) => {
+    const names = typeof given === 'string' ? [given] : (given ?? [])
+    for (const name of names) inPath(name)
+    const isPlain = !names.some(name => name.startsWith('-'))
+    const named = names.map(quote)
+    const words = isPlain ? [...named, ...options, ...reach] : [...options, ...reach, '--', ...named]
     return ['ketch', verb, ...words].join(' ')
+  }
+  if (isStorageTask(task)) {
+    const { verb, names = [], options } = ketchStorage(task)
+    return run(`storage ${verb}`, names, options)
   }
   switch (task.do) {
     case 'list-topics':
@@ -182,9 +189,7 @@ function kcat(task: Task, access: CommandAccess): string | null {
     }
     case 'show-record':
       return run('-C', ['-t', quote(task.topic), ...kcatStart(task), '-c', '1', '-e', '-J'])
-    case 'create-topic':
-    case 'describe-group':
-    case 'reset-offsets':
+    default:
       return null
   }
 }
@@ -209,6 +214,7 @@ function kafkaTool(task: Task, access: CommandAccess): string | null {
   // The version 4.2 warns of these two names, and earlier versions know no others.
   const consume = (words: readonly string[]) => run('kafka-console-consumer', words, '--consumer.config')
   const produce = (words: readonly string[]) => run('kafka-console-producer', words, '--producer.config')
+  if (isStorageTask(task)) return null
   switch (task.do) {
     case 'list-topics':
       return run('kafka-topics', ['--list'])
@@ -278,6 +284,10 @@ function curl(task: Task, access: CommandAccess): string | null {
     const sent =
       body === undefined ? [] : ['-H', quote('content-type: application/json'), '-d', quote(JSON.stringify(body))]
     return ['curl', ...options, ...session, ...sent, quote(url)].join(' ')
+  }
+  if (isStorageTask(task)) {
+    const { path, ...request } = curlStorage(task, inPath)
+    return run(path, request)
   }
   switch (task.do) {
     case 'list-topics':

@@ -2,7 +2,16 @@
 // the console and no others; the console makes its routes, navigation, palette, shortcuts, help and titles of it; the
 // tests loop over it. A new page is a row here and a folder in console/pages/.
 
-import { DECODINGS, EDGES, ORDERS, READING_ORDERS, TOPIC_METRIC_SORTS, TOPIC_SORTS } from './words.ts'
+import {
+  DECODINGS,
+  EDGES,
+  JOB_SORTS,
+  JOB_STATUSES,
+  ORDERS,
+  READING_ORDERS,
+  TOPIC_METRIC_SORTS,
+  TOPIC_SORTS,
+} from './words.ts'
 
 /** A search parameter of a page. `read` returns its value, or the fallback for a text that it does not take. */
 export interface Param<T> {
@@ -162,10 +171,15 @@ export const pages = {
     shortcut: 's',
     search: {
       tab: choice(STORAGE_TABS),
-      ...list(['topic', 'sizeBytes'], 'sizeBytes', 'desc'),
-      /** The partition whose segments are shown. */
+      /** A tab that does not know the sort has one of its own. */
+      ...list(['sizeBytes', ...JOB_SORTS], 'sizeBytes', 'desc'),
+      /** The partition whose segments are shown, or the topic whose jobs are. */
       topic: text(),
       partition: whole(),
+      /** The first offset of the open segment. */
+      segment: whole(),
+      /** Only the offload jobs with this status. */
+      status: choice([...JOB_STATUSES, ''] as const, ''),
     },
   },
   security: {

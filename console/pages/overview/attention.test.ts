@@ -13,6 +13,7 @@ const QUIET: Facts = {
   hasMoreGroups: false,
   lags: [],
   store: undefined,
+  jobs: undefined,
   silent: [],
   backpressured: 0,
   failures: 0,
@@ -43,6 +44,25 @@ function lags(groupId: string, samples: readonly (number | null)[], unknown = 0)
     samples: samples.map((each, at) => ({ timestamp: at, lag: each })),
   }
 }
+
+test('the remote tier needs attention if its health warns, or if jobs failed that the worker tries again', () => {
+  const counts = { pending: 9, running: 1, done: 70, failed: 3, cancelled: 2, suspended: 1 }
+  const health = (details: Readonly<Record<string, unknown>>): Facts['health'] => ({
+    status: 'UP',
+    details: { components: { remoteStorage: { status: 'UP', details } } },
+    checks: [],
+  })
+  const failed = '2 offload jobs failed: the storage worker tries again.'
+  const warning = 'The place has not worked since noon: no space is left.'
+  assert.deepEqual(sentences({ health: health({ breaker: 'closed', backlogSegments: 9 }), jobs: counts }), [failed])
+  assert.deepEqual(sentences({ health: health({ breaker: 'open', warning }), jobs: counts }), [
+    `Remote tier: ${warning}`,
+    failed,
+  ])
+  assert.deepEqual(sentences({ health: health({ breaker: 7, warning: {} }), jobs: { ...counts, failed: 1 } }), [])
+  const [found] = needsAttention({ ...QUIET, health: health({ breaker: 'open', warning }) })
+  assert.equal(found?.tone, 'danger')
+})
 
 test('nothing needs attention while all is well, and while nothing is known', () => {
   assert.deepEqual(sentences({}), [])

@@ -6,11 +6,13 @@ import type { brokerListShape } from '../../../src/api/brokers.ts'
 import type { GroupList, SilentBroker } from '../../../src/api/groups.ts'
 import type { HealthInFull } from '../../../src/api/health.ts'
 import type { consumerLagsShape } from '../../../src/api/metrics.ts'
+import type { JobCounts } from '../../../src/api/offload-jobs.ts'
 import type { OVERVIEW_CHARTS, PageId } from '../../../src/api/pages.ts'
 import type { storageShape } from '../../../src/api/storage.ts'
 import type { Target } from '../../shell/address.tsx'
 import { count, counted } from '../../text/format.ts'
 import { RANGE_ROWS, type Range } from './course.ts'
+import { remoteHealthOf } from './remote-health.ts'
 
 export type ConsumerLag = z.output<typeof consumerLagsShape>['groups'][number]
 
@@ -37,6 +39,8 @@ export interface Facts {
   readonly hasMoreGroups: boolean
   readonly lags: readonly ConsumerLag[] | undefined
   readonly store: z.output<typeof storageShape>['store'] | undefined
+  /** The offload jobs by status; undefined without a remote tier. */
+  readonly jobs: JobCounts | undefined
   /** The brokers that an answer names as missing. */
   readonly silent: readonly SilentBroker[]
   readonly backpressured: number
@@ -56,6 +60,7 @@ export function needsAttention(facts: Facts): readonly Attention[] {
     ...checks(facts),
     ...brokers(facts),
     ...store(facts),
+    ...remote(facts),
     ...losses(facts),
     ...groups(facts),
     ...connections(facts),
@@ -121,6 +126,24 @@ const store: Part = ({ store: state }) => {
       ? 'The circuit breaker of the store is open: the broker refuses requests until the store answers again.'
       : 'The circuit breaker of the store is half open: the broker tries whether the store answers again.'
   return [{ id: 'breaker', tone: 'danger', before: text, name: null, after: '', target: { page: 'storage' } }]
+}
+
+/** Suspended jobs are a part of the warning. */
+const remote: Part = ({ health, jobs }) => {
+  const { warning, isOpen } = remoteHealthOf(health) ?? { warning: null, isOpen: false }
+  const found: Attention[] = []
+  if (warning !== null) {
+    const tone = isOpen ? 'danger' : 'warn'
+    const target = { page: 'storage', search: { tab: 'remote' } } as const
+    found.push({ id: 'remote', tone, before: 'Remote tier: ', name: warning, after: '', target })
+  }
+  const retried = (jobs?.failed ?? 0) - (jobs?.suspended ?? 0)
+  if (retried > 0) {
+    const text = `${counted(retried, 'offload job')} failed: the storage worker tries again.`
+    const target = { page: 'storage', search: { tab: 'jobs', status: 'failed' } } as const
+    found.push({ id: 'failed-jobs', tone: 'warn', before: text, name: null, after: '', target })
+  }
+  return found
 }
 
 const losses: Part = ({ failures, lossyRecords, range }) => {

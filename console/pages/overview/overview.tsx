@@ -17,6 +17,8 @@ import { type History, RANGE_ROWS, type Range, shortHistory } from './course.ts'
 import { OverviewCharts, type OverviewChartsProps } from './overview-charts.tsx'
 import { OverviewStats } from './overview-stats.tsx'
 import { type OverviewReads, useHealth, useOverview, useTopTopics } from './reads.ts'
+import { remoteHealthOf } from './remote-health.ts'
+import { RemoteLine } from './remote-line.tsx'
 import { StatusLine } from './status-line.tsx'
 import { Tops } from './tops.tsx'
 
@@ -87,7 +89,8 @@ function Whole({ topics, health }: { readonly topics: TopTopics; readonly health
   /** The chart that a line of the attention list leads to, until it has the focus. */
   const [wanted, setWanted] = useState<OverviewChart | null>(null)
   const reads = useOverview(range, health)
-  const { history, course, groups, snapshot, found, checked } = reads
+  const { history, course, groups, snapshot, jobs, found, checked } = reads
+  const remote = remoteHealthOf(health.data)
   const { label } = RANGE_ROWS[range]
   // Everything appears at once: a part that came later would push the others down.
   if (Object.values(checked).some(({ isFirst }) => isFirst)) return <Skeleton rows={20} />
@@ -101,6 +104,7 @@ function Whole({ topics, health }: { readonly topics: TopTopics; readonly health
           set({ chart })
         }}
       />
+      {remote !== null && <RemoteLine remote={remote} counts={jobs.data?.counts} />}
       <Loaded read={history} of="The history" rows={14}>
         {data => (
           <>

@@ -1,11 +1,11 @@
 // Everything that the overview asks the broker, and how often. The heartbeat of the shell takes twenty requests a
-// minute and sees an outage within seconds; these take eighteen more. On an empty broker the page asks only for topics
+// minute and sees an outage within seconds; these take nineteen more. On an empty broker the page asks only for topics
 // and health, so that a first topic is seen soon.
 
 import { useRef } from 'react'
 import type { SilentBroker } from '../../../src/api/groups.ts'
 import { type Read, useRead } from '../../api/queries.ts'
-import { useCapabilities } from '../../shell/capabilities.ts'
+import { useCapabilities, useCapability } from '../../shell/capabilities.ts'
 import { useConnection } from '../../shell/connection.ts'
 import { useSession } from '../../shell/session.tsx'
 import { GROWING_SAMPLES, needsAttention } from './attention.ts'
@@ -13,6 +13,7 @@ import { courseOf, historyQuery, type Range } from './course.ts'
 
 const STEP_MS = 15_000
 const SLOW_MS = 30_000
+const RARE_MS = 60_000
 const EMPTY_MS = 5_000
 
 const TOP = 5
@@ -67,6 +68,8 @@ export function useOverview(range: Range, health: ReturnType<typeof useHealth>) 
   const groups = useRead('list groups', { query: { sort: 'lag.totalLag', order: 'desc', limit: LISTED_GROUPS } }, slow)
   const lags = useRead('read consumer lag', { query: { samples: String(GROWING_SAMPLES) } }, slow)
   const storage = useRead('show storage', { query: { limit: 1 } }, slow)
+  const isTiered = useCapability('remote-tier')?.state === 'on'
+  const jobs = useRead('list offload jobs', { query: { limit: 1 } }, { isWanted: isTiered, everyMs: RARE_MS })
   // Without the history, the counters since the start are all that there is.
   const snapshot = useRead('read metrics', { query: { scope: 'cluster' } }, { isWanted: isHistoryOff })
 
@@ -85,6 +88,7 @@ export function useOverview(range: Range, health: ReturnType<typeof useHealth>) 
     hasMoreGroups: (groups.data?.total ?? 0) > LISTED_GROUPS,
     lags: lags.data?.groups,
     store: storage.data?.store,
+    jobs: jobs.data?.counts,
     silent,
     backpressured: latest?.backpressureConnections ?? counters?.backpressureConnections ?? 0,
     failures: isHistoryOff ? (counters?.brokerFailures ?? 0) : (course?.failures ?? 0),
@@ -99,8 +103,9 @@ export function useOverview(range: Range, health: ReturnType<typeof useHealth>) 
     'the consumer groups': groups,
     'the lag': lags,
     'the store': storage,
+    ...(isTiered ? { 'the offload jobs': jobs } : {}),
   }
-  return { history, brokers, groups, snapshot, course, found, checked }
+  return { history, brokers, groups, snapshot, jobs, course, found, checked }
 }
 
 export type OverviewReads = ReturnType<typeof useOverview>

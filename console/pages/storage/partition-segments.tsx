@@ -1,23 +1,22 @@
-// The segments of one partition, the oldest first, and how far the partition is cleaned.
+// The segments of one partition, the oldest first, with their tiers, and how far the partition is cleaned.
 
 import type { Answer } from '../../api/contract.ts'
 import { useRead } from '../../api/queries.ts'
-import { Bytes, Count } from '../../parts/amount.tsx'
-import { Badge, type Tone } from '../../parts/badge.tsx'
-import { type Column, DataTable, Pager } from '../../parts/data-table.tsx'
+import { Count } from '../../parts/amount.tsx'
+import { Badge } from '../../parts/badge.tsx'
+import { DataTable, Pager } from '../../parts/data-table.tsx'
 import { Stat, Stats } from '../../parts/stat.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
-import { Time } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink, useHere } from '../../shell/address.tsx'
-import { count, UNKNOWN } from '../../text/format.ts'
+import { count, counted } from '../../text/format.ts'
+import { type Segment, segmentColumns } from './segment-columns.tsx'
+import { SegmentDialog } from './segment-dialog.tsx'
 import { Warning } from './warning.tsx'
 
 type Shown = Answer<'list segments of partition'>
-type Segment = Shown['segments'][number]
 
 const LIMIT = 100
-const UNCOUNTED = 'Not counted: its leader is new, an older version wrote a part of it, or a batch is damaged.'
 const AWAY = 'The leader of the partition does not answer.'
 
 interface PartitionSegmentsProps {
@@ -30,6 +29,8 @@ export function PartitionSegments({ topic, partition, isCompacted }: PartitionSe
   const { search, set } = useHere('storage')
   const offset = search.offset ?? 0
   const read = useRead('list segments of partition', { params: { topic, partition }, query: { offset, limit: LIMIT } })
+  const isTiered = (read.data?.remote ?? null) !== null
+  const open = (segment: Segment) => set({ segment: segment.base }, { isStep: true })
   return (
     <Loaded read={read} of="The segments" rows={8}>
       {shown => (
@@ -40,7 +41,7 @@ export function PartitionSegments({ topic, partition, isCompacted }: PartitionSe
             name={`Segments of ${topic} ${partition}`}
             rows={shown.segments}
             keyOf={({ base }) => String(base)}
-            columns={COLUMNS}
+            columns={segmentColumns(isTiered, open)}
             canHide
             isOld={read.isOld}
             empty={<Empty title={shown.total > 0 ? 'There are no more segments.' : 'No segment is known.'} />}
@@ -52,6 +53,14 @@ export function PartitionSegments({ topic, partition, isCompacted }: PartitionSe
             of="segments"
             onPage={to => set({ offset: to }, { isStep: true })}
           />
+          {search.segment !== null && (
+            <SegmentDialog
+              topic={topic}
+              partition={partition}
+              base={search.segment}
+              onClose={() => set({ segment: null })}
+            />
+          )}
         </>
       )}
     </Loaded>
@@ -83,7 +92,7 @@ function Troubles({ shown: { topic, partition, trouble, uncleanable } }: { reado
 }
 
 function Facts({ shown, isCompacted }: { readonly shown: Shown; readonly isCompacted: boolean }) {
-  const { leaderId, startOffset, endOffset, cleanedTo, total } = shown
+  const { leaderId, startOffset, localStartOffset, endOffset, cleanedTo, total, remote } = shown
   const isCleaned = cleanedTo !== null && startOffset !== null && cleanedTo > startOffset
   return (
     <Stats>
@@ -101,6 +110,12 @@ function Facts({ shown, isCompacted }: { readonly shown: Shown; readonly isCompa
       />
       <Stat label="Segments" value={<Count of={total} />} />
       <Stat label="First offset" value={<Count of={startOffset} why={AWAY} />} />
+      {remote !== null && (
+        <>
+          <Stat label="Local tier from" value={<Count of={localStartOffset} why={AWAY} />} />
+          <Stat label="In the table" value={<Count of={sumOf(remote.ranges)} />} note={rangesNote(remote)} />
+        </>
+      )}
       <Stat label="End offset" value={<Count of={endOffset} why={AWAY} />} />
       {(isCompacted || isCleaned) && (
         <Stat
@@ -115,76 +130,18 @@ function Facts({ shown, isCompacted }: { readonly shown: Shown; readonly isCompa
   )
 }
 
-function stateOf({ isActive, cleanedAt }: Segment): readonly [state: string, tone: Tone] {
-  if (isActive) return ['active', 'info']
-  return cleanedAt === null ? ['sealed', 'neutral'] : ['cleaned', 'ok']
+type Remote = NonNullable<Shown['remote']>
+
+/** Returns the number of offsets. */
+const sumOf = (ranges: Remote['ranges']) => ranges.reduce((sum, { base, next }) => sum + next - base, 0)
+
+const MOST_RANGES = 3
+
+/** Returns `offsets 0 – 999, 2,000 – 2,999; version 7`. A segment that was not offloaded is a gap. */
+function rangesNote({ ranges, version }: Remote): string {
+  if (version === 0) return 'no table yet'
+  const shown = ranges.slice(0, MOST_RANGES).map(({ base, next }) => `${count(base)} – ${count(next - 1)}`)
+  const more = ranges.length - shown.length
+  const all = [...shown, ...(more > 0 ? [counted(more, 'further range')] : [])]
+  return all.length === 0 ? `version ${count(version)}` : `offsets ${all.join(', ')}; version ${count(version)}`
 }
-
-/** Two times, one above the other. A record may have no timestamp (-1). */
-function Span({ from, to }: { readonly from: number | null; readonly to: number | null }) {
-  const part = (ms: number | null) => (ms === null ? UNKNOWN : ms < 0 ? 'no time' : <Time ms={ms} />)
-  return (
-    <>
-      <span className="block">{part(from)}</span>
-      {to !== from && <span className="block">{part(to)}</span>}
-    </>
-  )
-}
-
-const msOf = (time: string | null) => (time === null ? null : Date.parse(time))
-
-const COLUMNS: readonly Column<Segment>[] = [
-  {
-    id: 'offsets',
-    head: 'Offsets',
-    isFixed: true,
-    cell: ({ base, next }) => (
-      <span className="whitespace-nowrap" title={`Offsets ${base} up to but not with ${next}`}>
-        {next === base ? `from ${count(base)}, empty` : `${count(base)} – ${count(next - 1)}`}
-      </span>
-    ),
-  },
-  {
-    id: 'state',
-    head: 'State',
-    cell: segment => {
-      const [state, tone] = stateOf(segment)
-      return <Badge tone={tone}>{state}</Badge>
-    },
-  },
-  { id: 'records', head: 'Records', isNumber: true, cell: ({ records }) => <Count of={records} why={UNCOUNTED} /> },
-  {
-    id: 'batches',
-    head: 'Batches',
-    isNumber: true,
-    isOnPhone: false,
-    cell: ({ batches }) => <Count of={batches} why={UNCOUNTED} />,
-  },
-  { id: 'bytes', head: 'At rest', isNumber: true, cell: ({ bytes }) => <Bytes of={bytes} why={UNCOUNTED} /> },
-  {
-    id: 'plain',
-    head: 'For clients',
-    isNumber: true,
-    isOnPhone: false,
-    cell: ({ plainBytes }) => <Bytes of={plainBytes} why={UNCOUNTED} />,
-  },
-  {
-    id: 'times',
-    head: 'Times of records',
-    isOnPhone: false,
-    cell: ({ minTimestamp, maxTimestamp }) => <Span from={minTimestamp} to={maxTimestamp} />,
-  },
-  {
-    id: 'appended',
-    head: 'Appended, first to last',
-    isOnPhone: false,
-    cell: ({ firstAppendAt, lastAppendAt }) => <Span from={msOf(firstAppendAt)} to={msOf(lastAppendAt)} />,
-  },
-  {
-    id: 'sealed',
-    head: 'Sealed, then cleaned',
-    isOnPhone: false,
-    cell: ({ isActive, sealedAt, cleanedAt }) =>
-      isActive ? 'not yet' : <Span from={msOf(sealedAt)} to={msOf(cleanedAt ?? sealedAt)} />,
-  },
-]

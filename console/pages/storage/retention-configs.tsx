@@ -9,7 +9,7 @@ import { Section } from '../../parts/page.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
-import { COMPACTION_CONFIGS } from '../topic/config-groups.ts'
+import { COMPACTION_CONFIGS, REMOTE_CONFIGS } from '../topic/config-groups.ts'
 import { ConfigName } from '../topic/config-name.tsx'
 import { exactConfig, showConfig, sourceOf } from '../topic/config-text.ts'
 
@@ -42,13 +42,15 @@ export function RetentionConfigs({ topic }: { readonly topic: string }) {
   )
 }
 
-/** Returns the configs that act under the clean-up policy of the topic. */
+/** Returns the configs that act under the clean-up policy and in the tiers of the topic. */
 function actingOf(configs: readonly ShownConfig[]): readonly ShownConfig[] {
-  const policy = configs.find(({ name }) => name === 'cleanup.policy')?.value ?? ''
+  const current = (wanted: string) => configs.find(({ name }) => name === wanted)?.value ?? ''
+  const policy = current('cleanup.policy')
   const names = [
     ...ALWAYS,
     ...(policy.includes('delete') ? RETENTION : []),
     ...(policy.includes('compact') ? COMPACTION_CONFIGS : []),
+    ...(current('remote.storage.enable') === 'true' ? REMOTE_CONFIGS : []),
   ]
   return names.flatMap(name => configs.filter(config => config.name === name))
 }

@@ -28,7 +28,7 @@ export function sumOf({ brokers }: Pick<Round, 'brokers'>): Numbers {
 /**
  * Returns `2 segments sealed, 1 MiB dropped`: the work of the round, with the brokers that have not done their part.
  */
-export function workOf(round: Pick<Round, 'brokers'>): string {
+export function workOf(round: Pick<Round, 'brokers' | 'offload'>): string {
   const { rolled, droppedBytes, due, cleaned, cleanedBytes, failures } = sumOf(round)
   const undone = round.brokers.filter(({ outcome }) => OUTCOME_TONES[outcome] === 'danger' || outcome === 'abandoned')
   const parts = [
@@ -36,10 +36,21 @@ export function workOf(round: Pick<Round, 'brokers'>): string {
     ...(droppedBytes > 0 ? [`${bytes(droppedBytes)} dropped`] : []),
     ...(cleaned > 0 ? [`${counted(cleaned, 'partition')} cleaned (${bytes(cleanedBytes)} freed)`] : []),
     ...(due > 0 ? [`${counted(due, 'partition')} still to clean`] : []),
+    ...offloadOf(round.offload),
     ...(failures > 0 ? [counted(failures, 'failure')] : []),
     ...(undone.length > 0 ? [`without broker ${undone.map(({ id }) => id).join(', ')}`] : []),
   ]
   return parts.length === 0 ? 'nothing was due' : parts.join(', ')
+}
+
+function offloadOf(offload: Round['offload']): readonly string[] {
+  if (offload === null) return []
+  const { segments, bytes: size, failures, waitingSegments } = offload
+  return [
+    ...(segments > 0 ? [`${counted(segments, 'segment')} offloaded (${bytes(size)})`] : []),
+    ...(waitingSegments > 0 ? [`${counted(waitingSegments, 'segment')} still to offload`] : []),
+    ...(failures > 0 ? [`${counted(failures, 'failure')} of the offload`] : []),
+  ]
 }
 
 /** Returns `Round 7 took 120 ms: 2 segments sealed.` Of a round that goes on, the work is not known yet. */

@@ -1,17 +1,22 @@
-// The page Storage: where the records rest. The first tab is the local tier, another one has segments and the storage
-// worker. The others say what this version lacks until the remote tier is here.
+// The page Storage: where the records rest. The first tab is the local tier; the others are loaded when they are shown.
+// The tabs of the remote tier say so if the broker has none.
 
 import { STORAGE_TABS } from '../../../src/api/pages.ts'
 import { useRead } from '../../api/queries.ts'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { PageHead } from '../../parts/page.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { Empty, Loaded, Skeleton } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { LocalTier } from './local-tier.tsx'
-import { SegmentsTab } from './segments-tab.tsx'
 
 type Tab = (typeof STORAGE_TABS)[number]
+
+const WHILE_LOADING = <Skeleton rows={8} />
+const SegmentsTab = lazyPart(async () => (await import('./segments-tab.tsx')).SegmentsTab, WHILE_LOADING)
+const RemoteTab = lazyPart(async () => (await import('./remote-tab.tsx')).RemoteTab, WHILE_LOADING)
+const JobsTab = lazyPart(async () => (await import('./jobs-tab.tsx')).JobsTab, WHILE_LOADING)
 
 const LABELS: Readonly<Record<Exclude<Tab, 'local'>, string>> = {
   remote: 'Remote storage',
@@ -45,33 +50,33 @@ export function Storage() {
       />
       {search.tab === 'local' && <LocalTier />}
       {search.tab === 'segments' && <SegmentsTab />}
-      {(search.tab === 'remote' || search.tab === 'jobs') && <Waiting tab={search.tab} />}
+      {(search.tab === 'remote' || search.tab === 'jobs') && <Tiered tab={search.tab} />}
     </>
   )
 }
 
-/** The tabs that the remote tier fills. */
-type Tiered = Exclude<Tab, 'local' | 'segments'>
-
-/** The purpose of each tab. */
-const PURPOSES: Readonly<Record<Tiered, string>> = {
+/** The tabs that the remote tier fills, with the purpose of each. */
+const PURPOSES = {
   remote: 'Cold records move from the local tier to Iceberg tables, which SQL engines read too.',
   jobs: 'A job moves one sealed segment to the remote tier.',
-}
+} as const satisfies Partial<Record<Tab, string>>
 
-function Waiting({ tab }: { readonly tab: Tiered }) {
+function Tiered({ tab }: { readonly tab: keyof typeof PURPOSES }) {
   const read = useRead('show capabilities', {})
   return (
     <Loaded read={read} of="The capabilities" rows={4}>
       {({ capabilities }) => {
-        const { label, state, setting, because } = capabilities.find(({ id }) => id === 'remote-tier')!
+        const { state, setting, because } = capabilities.find(({ id }) => id === 'remote-tier')!
+        if (state === 'on') return tab === 'remote' ? <RemoteTab /> : <JobsTab />
         return (
-          <Empty title={because ?? `${label} is on, and has nothing to show yet.`}>
+          <Empty title={because ?? 'The remote tier is off.'}>
             {PURPOSES[tab]}
             {state === 'off' && setting !== null && (
               <>
                 {' '}
-                The setting <code className="font-mono">{setting}</code> switches it on.
+                The setting <code className="font-mono">{setting}</code> switches it on: it takes{' '}
+                <code className="font-mono">s3://bucket/prefix</code> or the path of a folder. Then{' '}
+                <code className="font-mono">remote.storage.enable=true</code> chooses a topic.
               </>
             )}
           </Empty>

@@ -38,7 +38,7 @@ export function Worker() {
       actions={
         <Action
           operation="run storage worker"
-          title="Rolls segments, drops old data and cleans compacted topics on all brokers, as every round does."
+          title="Rolls, cleans and offloads segments and drops old data on all brokers, as every round does."
           isBusy={isInProgress}
           onClick={() => void start()}
         >

@@ -31,6 +31,11 @@ function policyEffect({ value }: Named, to: string): Effect {
 
 const WITH_NEXT_ROUND = () => gain('Takes effect with the next round of the storage worker.')
 
+const LOCAL = () =>
+  gain(
+    'Offloaded segments leave the local tier earlier or later. Records stay readable until total retention drops them.',
+  )
+
 /** The effects by the name of the config. `isLower` is true for a limit that is lower than before. */
 const EFFECTS: Readonly<Record<string, (config: Named, to: string, isLower: boolean) => Effect>> = {
   'cleanup.policy': policyEffect,
@@ -48,6 +53,20 @@ const EFFECTS: Readonly<Record<string, (config: Named, to: string, isLower: bool
           `The oldest records of each partition above ${showConfig(config, to)} are deleted soon, and cannot be brought back.`,
         )
       : gain('Partitions may grow larger. Records that were deleted do not come back.'),
+  'remote.storage.enable': (_, to) =>
+    to === 'true'
+      ? gain('Sealed segments go to the remote tier, in the next rounds of the storage worker.')
+      : loss(
+          'The table of the topic is dropped. Records that only the remote tier has are gone for Kafka and for SQL.',
+        ),
+  'remote.log.copy.disable': (_, to) =>
+    to === 'true'
+      ? loss('No further segment goes to the remote tier. Its records stay readable, and new ones are only local.')
+      : gain('Sealed segments go to the remote tier again.'),
+  'remote.log.delete.on.disable': () =>
+    gain('Takes effect when remote.storage.enable becomes false: true drops the table, false refuses the change.'),
+  'local.retention.ms': LOCAL,
+  'local.retention.bytes': LOCAL,
   'max.message.bytes': (config, to, isLower) =>
     isLower
       ? loss(`Batches above ${showConfig(config, to)} are refused from now on. Stored ones stay.`)

@@ -10,8 +10,18 @@ export const COMPACTION_CONFIGS = [
   'delete.retention.ms',
 ] as const
 
+/** The configs of the remote tier. */
+export const REMOTE_CONFIGS = [
+  'remote.storage.enable',
+  'local.retention.ms',
+  'local.retention.bytes',
+  'remote.log.copy.disable',
+  'remote.log.delete.on.disable',
+] as const
+
 const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = [
-  ['Retention', ['cleanup.policy', 'retention.ms', 'retention.bytes', 'local.retention.ms', 'local.retention.bytes']],
+  ['Retention', ['cleanup.policy', 'retention.ms', 'retention.bytes']],
+  ['Remote storage', REMOTE_CONFIGS],
   ['Compaction', COMPACTION_CONFIGS],
   [
     'Records',
@@ -25,14 +35,7 @@ const GROUPS: readonly (readonly [title: string, names: readonly string[]])[] = 
   ],
   [
     'Storage',
-    [
-      'storage.compression.type',
-      'segment.ms',
-      'segment.bytes',
-      'remote.storage.enable',
-      'offset.sequence.bits',
-      'min.insync.replicas',
-    ],
+    ['storage.compression.type', 'segment.ms', 'segment.bytes', 'offset.sequence.bits', 'min.insync.replicas'],
   ],
 ]
 const OTHERS = 'Others'

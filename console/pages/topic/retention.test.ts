@@ -7,6 +7,14 @@ test('a topic says how long it keeps its records, and where', () => {
   assert.equal(retentionOf(week, false), 'keeps 7 d in the local tier')
   assert.equal(retentionOf(week, true), 'keeps 7 d in the local tier and in Iceberg')
   assert.equal(
+    retentionOf({ ...week, configs: { 'local.retention.ms': '86400000', 'local.retention.bytes': '-2' } }, true),
+    'keeps 7 d in Iceberg, 1 d of it also in the local tier',
+  )
+  assert.equal(
+    retentionOf({ ...week, configs: { 'local.retention.ms': '60000', 'local.retention.bytes': '1048576' } }, true),
+    'keeps 7 d in Iceberg, 1 min or 1 MiB of each partition of it also in the local tier',
+  )
+  assert.equal(
     retentionOf({ ...week, retentionBytes: '1073741824' }, false),
     'keeps 7 d in the local tier, and 1 GiB of each partition at most',
   )
