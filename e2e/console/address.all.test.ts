@@ -8,8 +8,9 @@ import { eventually } from '../../testing/eventually.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { NAMES, seed } from './seeded.ts'
+import { seedTier } from './seeded-tier.ts'
 import { addressOf, pageStops, settle } from './tour.ts'
-import { ADMIN, startWorld, type World } from './world.ts'
+import { ADMIN, startTieredWorld, type TieredWorld } from './world.ts'
 
 /** Returns what a page shows, without times and rates, which change by themselves. */
 async function viewOf(page: Page): Promise<string> {
@@ -43,11 +44,12 @@ async function change(page: Page, at: number): Promise<void> {
 describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
   const own = suiteCleanUp()
   let browser: Browser
-  let world: World
+  let world: TieredWorld
   const lanes: { here: Page; there: Page }[] = []
   before(async () => {
-    world = await startWorld(own, 'embedded')
+    world = await startTieredWorld(own, 'embedded')
     await seed(world)
+    await seedTier(world)
     browser = await openBrowser()
     for (const _ of [0, 1]) {
       const { page: here } = await visit(own, browser, world.url)

@@ -9,8 +9,9 @@ import { builtFolder } from '../../scripts/console-build.mjs'
 import { type PageId, pages } from '../../src/api/pages.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
 import { seed } from './seeded.ts'
+import { seedTier } from './seeded-tier.ts'
 import { addressOf, openPages, settle } from './tour.ts'
-import { ADMIN, ensureConsole, startWorld } from './world.ts'
+import { ADMIN, ensureConsole, startTieredWorld } from './world.ts'
 
 /** In KiB of gzip. */
 const LIMITS = { script: 140, style: 15, page: 30, charts: 30, editor: 100, all: 350 }
@@ -77,8 +78,9 @@ describe('the sizes of the console', () => {
     skip: noBrowser,
     timeout: 180_000,
   }, async t => {
-    const world = await startWorld(t, 'embedded')
+    const world = await startTieredWorld(t, 'embedded')
     await seed(world)
+    await seedTier(world)
     const browser = await openBrowser()
     t.after(() => browser.close())
     const cookie = await visit(t, browser, world.url)

@@ -16,7 +16,7 @@ import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
 import { type Operation, operationOf } from './operations.ts'
 import { NAMES, seed } from './seeded.ts'
 import { addressOf, leave, pageStops, settle } from './tour.ts'
-import { ADMIN, ensureConsole, must, startWorld } from './world.ts'
+import { ADMIN, ensureConsole, must, startTieredWorld, startWorld } from './world.ts'
 
 /** The frame of each page asks for these. */
 const OF_FRAME: ReadonlySet<Operation | null> = new Set<Operation>(['describe session', 'show capabilities'])
@@ -143,7 +143,8 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
       const settings: Partial<Values> =
         state === 'off' ? OFF : { 'broker.acl.enabled': true, 'broker.sasl.enabled': true }
       // The members of the seeded groups speak without TLS and SASL, so these are on for a broker without members.
-      const world = await startWorld(t, 'embedded', settings)
+      const start = state === 'off' ? startWorld : startTieredWorld
+      const world = await start(t, 'embedded', settings)
       if (state === 'off') await seed(world)
       else {
         await must(world.admin, 'POST', '/api/v1/topics', { name: NAMES.topic, partitions: 2 })

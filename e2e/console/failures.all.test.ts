@@ -13,8 +13,9 @@ import { noBrowser, openBrowser, signIn, visit, visitAs } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { type Operation, operationOf } from './operations.ts'
 import { seed } from './seeded.ts'
+import { seedTier } from './seeded-tier.ts'
 import { addressOf, leave, pageStops as ownStops, settle } from './tour.ts'
-import { ADMIN, startWorld, type World } from './world.ts'
+import { ADMIN, startTieredWorld, type TieredWorld } from './world.ts'
 
 const problem = (status: number, code: string, title: string) => ({
   status,
@@ -113,10 +114,11 @@ function shortenPatience(mostMs: number): void {
 describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
   const own = suiteCleanUp()
   let browser: Browser
-  let world: World
+  let world: TieredWorld
   before(async () => {
-    world = await startWorld(own, 'embedded')
+    world = await startTieredWorld(own, 'embedded')
     await seed(world)
+    await seedTier(world)
     browser = await openBrowser()
   })
   after(async () => {

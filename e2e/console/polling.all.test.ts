@@ -6,8 +6,9 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
 import { seed } from './seeded.ts'
+import { seedTier } from './seeded-tier.ts'
 import { pageStops, settle } from './tour.ts'
-import { ADMIN, startWorld } from './world.ts'
+import { ADMIN, startTieredWorld } from './world.ts'
 
 const MINUTE_MS = 60_000
 /** A whole turn of the slowest answers, which are asked for every 30 s. */
@@ -50,8 +51,9 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   skip: noBrowser,
   timeout: 150_000,
 }, async t => {
-  const world = await startWorld(t, 'embedded')
+  const world = await startTieredWorld(t, 'embedded')
   await seed(world)
+  await seedTier(world)
   const browser = await openBrowser()
   t.after(() => browser.close())
   const first = await visit(t, browser, world.url)
@@ -62,7 +64,7 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   await first.page.context().close()
 
   const addresses = pageStops.filter(
-    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|users/.test(name),
+    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|remote|jobs|users/.test(name),
   )
   // The pages are opened one after the other, and then watched together.
   const open: { name: string; visited: Visit; heard: ReturnType<typeof listen> }[] = []

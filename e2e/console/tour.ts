@@ -16,6 +16,7 @@ import {
   writeSearch,
 } from '../../src/api/pages.ts'
 import { NAMES } from './seeded.ts'
+import { TIERED } from './seeded-tier.ts'
 
 export interface Stop {
   /** Names the test, and the files of its screenshots. */
@@ -91,6 +92,12 @@ const views: readonly Stop[] = [
   stop('group', 'long name', {}, { group: NAMES.long }),
   stop('storage', 'segments of a partition', { tab: 'segments', topic: NAMES.compacted }),
   stop('storage', 'segments of no topic', { tab: 'segments', topic: 'no-such-topic' }),
+  stop('storage', 'segments in both tiers', { tab: 'segments', topic: TIERED.archived }),
+  stop('storage', 'files of a segment', { tab: 'segments', topic: TIERED.archived, segment: 0 }),
+  stop('storage', 'failed jobs', { tab: 'jobs', status: 'failed' }),
+  stop('storage', 'jobs of a topic without any', { tab: 'jobs', topic: NAMES.empty }),
+  stop('storage', 'no table found', { tab: 'remote', q: 'no topic has this name' }),
+  stop('topic', 'in both tiers', { tab: 'configuration' }, { topic: TIERED.archived }),
   stop('topic', 'missing', {}, { topic: 'no-such-topic' }),
   stop('group', 'missing', {}, { group: 'no-such-group' }),
 ]

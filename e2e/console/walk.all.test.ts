@@ -18,8 +18,9 @@ import { suiteCleanUp } from './clean-ups.ts'
 import { closeWithManners, nameOf, type Opener, openDialog, openersOf, placeOfFocus } from './dialogs.ts'
 import { adminOperations, WITHOUT_CONTROL } from './operations.ts'
 import { seed } from './seeded.ts'
+import { seedTier } from './seeded-tier.ts'
 import { openPages, settle, stops } from './tour.ts'
-import { ADMIN, startBare, startWorld, VIEWER, type World } from './world.ts'
+import { ADMIN, startBare, startTieredWorld, type TieredWorld, VIEWER } from './world.ts'
 
 const PICTURES = join(root, '.cache/console-screenshots')
 const WIDTHS = [1440, 768, 360] as const
@@ -128,12 +129,13 @@ async function collect({ visit: { page }, controls, links }: Walk): Promise<void
 
 describe('every page of the console', { skip: noBrowser }, () => {
   let browser: Browser
-  let world: World
+  let world: TieredWorld
   before(async () => {
     await rm(PICTURES, { recursive: true, force: true })
     await mkdir(PICTURES, { recursive: true })
-    world = await startWorld(own, 'embedded')
+    world = await startTieredWorld(own, 'embedded')
     await seed(world)
+    await seedTier(world)
     browser = await openBrowser()
   })
   after(async () => {

@@ -2,6 +2,8 @@
 // VIEWER, and a client of the admin API to prepare and to check what a browser does.
 
 import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isConsoleBuilt } from '../../scripts/console-build.mjs'
 import { root } from '../../scripts/node24.mjs'
@@ -33,6 +35,11 @@ export interface World extends TestBroker {
   readonly admin: AdminClient
 }
 
+export interface TieredWorld extends World {
+  /** The folder of the remote tier. */
+  readonly tables: string
+}
+
 /** Starts a broker with the users that the settings say. */
 export async function startBare(cleanUp: CleanUp, store: StoreName, overrides: Partial<Values>): Promise<TestBroker> {
   ensureConsole()
@@ -47,6 +54,28 @@ export async function startWorld(cleanUp: CleanUp, store: StoreName, overrides: 
   const admin = await signInAt(broker.url, ADMIN.username, ADMIN.password)
   await must(admin, 'POST', '/api/v1/users', VIEWER)
   return { ...broker, admin }
+}
+
+/** The size from which a sealed segment is offloaded at once. A smaller one waits for its neighbours. */
+export const FULL_FILE_BYTES = 4_096
+const LONGEST_WAIT_MS = 3_600_000
+
+/** Starts a broker with both users and a remote tier, whose jobs have one attempt. */
+export async function startTieredWorld(
+  cleanUp: CleanUp,
+  store: StoreName,
+  overrides: Partial<Values> = {},
+): Promise<TieredWorld> {
+  const tables = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
+  cleanUp.after(() => rm(tables, { recursive: true, force: true }))
+  const world = await startWorld(cleanUp, store, {
+    'storage.remote.path': tables,
+    'storage.remote.iceberg.target-file-size': FULL_FILE_BYTES,
+    'storage.remote.iceberg.max-file-wait': LONGEST_WAIT_MS,
+    'storage.worker.offload-jobs.max-attempts': 1,
+    ...overrides,
+  })
+  return { ...world, tables }
 }
 
 /** Asks the admin API. Throws if the answer is not a good one. */

@@ -7,8 +7,9 @@ import type { Browser, Page, Route } from 'playwright-core'
 import { noBrowser, openBrowser, type Visit, visitAs } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { NAMES, seed } from './seeded.ts'
+import { seedTier } from './seeded-tier.ts'
 import { addressOf, pageStops } from './tour.ts'
-import { startWorld, type World } from './world.ts'
+import { startTieredWorld, type TieredWorld } from './world.ts'
 
 const JSON_TYPE = 'application/json'
 /** The status, the type and the body. */
@@ -58,14 +59,15 @@ function each(value: object, change: (value: unknown) => unknown): object {
 describe('answers that are none', { skip: noBrowser }, () => {
   const own = suiteCleanUp()
   let browser: Browser
-  let world: World
+  let world: TieredWorld
   let visited: Visit
   let page: Page
   let wrong: readonly [number, string, string] | null = null
   let change: ((value: unknown) => unknown) | null = null
   before(async () => {
-    world = await startWorld(own, 'embedded')
+    world = await startTieredWorld(own, 'embedded')
     await seed(world)
+    await seedTier(world)
     browser = await openBrowser()
     visited = await visitAs(own, browser, world.url, world.admin.cookie)
     ;({ page } = visited)

@@ -10,7 +10,9 @@ import type { Journey } from './journey.ts'
 import { keyboardOnly } from './keyboard-only.ts'
 import { liveTail } from './live-tail.ts'
 import { lockout } from './lockout.ts'
+import { offloadJobs } from './offload-jobs.ts'
 import { produceAgain } from './produce-again.ts'
+import { remoteTier } from './remote-tier.ts'
 import { resetOffsets } from './reset-offsets.ts'
 import { searchAndStop } from './search-and-stop.ts'
 import { segments } from './segments.ts'
@@ -34,6 +36,8 @@ export const journeys: readonly Journey[] = [
   alterConfig,
   deleteTopic,
   segments,
+  remoteTier,
+  offloadJobs,
   resetOffsets,
   grantAndCredential,
   twoBrokers,
