@@ -60,7 +60,7 @@ const REPLACED: Readonly<Record<string, string>> = {
     ['infiniteQueryBehavior', 'hasNextPage', 'hasPreviousPage'],
     'use useRead',
   ),
-  /** An icon here has a size and classes; the package's own code for it knows ten more things, and classes of its own. */
+  /** An icon here has a size; the package's own code for it knows ten more things, and adds classes of its own. */
   '/lucide-react/dist/esm/createLucideIcon.mjs': `import { icon } from ${JSON.stringify(`${import.meta.dirname}/parts/icon.ts`)}\nexport default icon`,
 }
 

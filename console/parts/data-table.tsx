@@ -77,9 +77,9 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
         </div>
       )}
       {/* Texts for screen readers in cells are placed absolutely: without `relative` they would widen the page. */}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
       <section
         aria-label={name}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
         tabIndex={0}
         className="relative overflow-x-auto rounded-card border border-line bg-surface"
       >

@@ -1,4 +1,5 @@
-// The commands of ketch and curl for the remote tier, as their words: commands.ts makes the lines. Other tools have none.
+// The commands of ketch and curl for the remote tier, as their words: commands.ts makes the lines. Other tools have no
+// such commands.
 
 import { option } from './shell.ts'
 

@@ -1,4 +1,5 @@
-// The remote tier as the health of the broker tells it: the backlog and a warning. The overview reads the health anyway.
+// The remote tier as the health of the broker tells it: the backlog and a warning. The overview reads the health in any
+// case.
 
 import type { HealthInFull } from '../../../src/api/health.ts'
 

@@ -122,7 +122,7 @@ export function JobStatus({ job }: { readonly job: ShownJob }) {
         <span className="block max-w-dialog text-dense text-muted">
           <VisibleText text={failure.why} />{' '}
           <span className="max-sm:hidden">
-            <Time ms={Date.parse(failure.at)} />
+            <Time ms={Date.parse(failure.failedAt)} />
           </span>
           {failure.offset !== null && (
             <>

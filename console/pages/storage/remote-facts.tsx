@@ -1,5 +1,5 @@
-// The numbers of the remote tier: the breaker and the probe of this broker, the backlog and the speed of the worker, and
-// the reads of this broker.
+// The numbers of the remote tier: the breaker and the probe of this broker, the backlog and the speed of the worker,
+// and the reads of this broker.
 
 import type { RemoteStorage, StorageStats } from '../../../src/api/storage.ts'
 import { useRead } from '../../api/queries.ts'
@@ -27,7 +27,7 @@ export function RemoteFacts({ remote }: { readonly remote: RemoteStorage }) {
 }
 
 function Numbers({ remote, stats }: { readonly remote: RemoteStorage; readonly stats: StorageStats }) {
-  const { breaker, breakerSince, createOnly, reads } = remote
+  const { breaker, breakerChangedAt, createOnly, reads } = remote
   const [tone, word, meaning] = PROBES[createOnly] ?? PROBES.unknown
   const isOpen = breaker === 'open'
   const isFull = reads.waiting >= reads.queueCapacity
@@ -39,7 +39,7 @@ function Numbers({ remote, stats }: { readonly remote: RemoteStorage; readonly s
         note={
           <>
             {isOpen ? 'A probe asks again in each round,' : 'The place answers,'} since{' '}
-            <Time ms={Date.parse(breakerSince)} />
+            <Time ms={Date.parse(breakerChangedAt)} />
           </>
         }
       />

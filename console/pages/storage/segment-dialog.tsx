@@ -82,7 +82,7 @@ function Detail({ detail }: { readonly detail: SegmentDetail }) {
           }
         >
           <JobStatus job={job} />
-          <p className="text-muted">
+          <p className="text-muted max-sm:hidden">
             {count(job.attempts)} of {counted(job.maxAttempts, 'attempt')}
           </p>
         </Section>

@@ -61,7 +61,7 @@ const EFFECTS: Readonly<Record<string, (config: Named, to: string, isLower: bool
         ),
   'remote.log.copy.disable': (_, to) =>
     to === 'true'
-      ? loss('No further segment goes to the remote tier. What it has stays readable, and new records are only local.')
+      ? loss('No further segment goes to the remote tier. Its records stay readable, and new ones are only local.')
       : gain('Sealed segments go to the remote tier again.'),
   'remote.log.delete.on.disable': () =>
     gain('Takes effect when remote.storage.enable becomes false: true drops the table, false refuses the change.'),

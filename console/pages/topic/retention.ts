@@ -12,8 +12,8 @@ const NO_LIMIT = '-1'
 const AS_TOTAL = '-2'
 
 /**
- * Returns `keeps 7 d in the local tier`. `isTiered` is true if sealed segments also go to Iceberg: `keeps 7 d in Iceberg,
- * 1 d of it also in the local tier`.
+ * Returns `keeps 7 d in the local tier`. `isTiered` is true if sealed segments also go to Iceberg:
+ * `keeps 7 d in Iceberg, 1 d of it also in the local tier`.
  */
 export function retentionOf(topic: Retained, isTiered: boolean): string {
   const { cleanupPolicy, retentionMs, retentionBytes } = topic

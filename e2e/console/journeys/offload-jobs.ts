@@ -1,6 +1,6 @@
-// An operator looks after the offload: a job that failed is seen with its reason and retried, one that waits is cancelled
-// and retried, and all failed ones are retried at once. A job that changed meanwhile is refused. A VIEWER sees the same,
-// without the verbs.
+// An operator looks after the offload: a job that failed is seen with its reason and retried, one that waits is
+// cancelled and retried, and all failed ones are retried at once. The broker refuses a job that has changed meanwhile.
+// A VIEWER sees the same, without the verbs.
 
 import assert from 'node:assert/strict'
 import { signInAt } from '../../../testing/admin-client.ts'
