@@ -74,6 +74,8 @@ export class PartitionState {
    * not known which offsets are in use.
    */
   hold: Refusal | null = null
+  /** True from when the topic gave up its part in the remote tier until its document says so. */
+  mustLeave = false
   /** Why the table could not be read at the last attempt; null if there was none. */
   whyUnread: string | null = null
   /** The newest version of the table that the leader has seen. It may have changed nothing in this partition. */
@@ -165,7 +167,9 @@ export class PartitionState {
   }
 
   #lookAtRemote(): void {
-    const remote = this.isRemote ? this.#sealed.remote : null
+    // A topic that is switched on again before the document says that it has left must not get back what it gave up.
+    this.mustLeave = this.#sealed.remote !== null && (this.mustLeave || !this.isRemote)
+    const remote = this.isRemote && !this.mustLeave ? this.#sealed.remote : null
     this.remote = remote
     this.lost = remote === null ? NO_SPANS : remote.lost
     this.hold = this.isRemote && this.epoch > 0 ? this.#holdOf(remote) : null

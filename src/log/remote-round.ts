@@ -7,7 +7,6 @@ import { placeIn } from './cold-reads.ts'
 import { type AgeingPart, type ColdSums, droppableOfTiers, type TieredLog } from './droppable.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionState } from './partition-state.ts'
-import { afterLeaving } from './remote-document.ts'
 import { archivedFrom } from './remote-log.ts'
 import type { SegmentDocuments } from './segment-documents.ts'
 import { adoptTable, leadOf } from './table-reads.ts'
@@ -36,16 +35,6 @@ export async function adoptNotice(rounds: RemoteRounds, partition: Partition): P
   const facts = tables.get(topic.id) ?? tier.table(topic)
   tables.set(topic.id, facts)
   await adoptTable({ tier, documents, trustedNow }, partition, lead, await facts)
-}
-
-/** Returns whether the document says that the topic uses the remote tier although it no longer does. */
-export function hasLeft({ state }: Partition): boolean {
-  return !state.isRemote && state.sealed.remote !== null
-}
-
-/** Notes in the document that the topic no longer uses the remote tier. */
-export async function leave({ documents }: RemoteRounds, { state }: Partition): Promise<void> {
-  await documents.change(state, sealed => (state.isRemote ? null : afterLeaving(sealed)))
 }
 
 /** How far the log start and the local start of a partition move. */

@@ -12,9 +12,10 @@ import { droppableBefore } from './droppable.ts'
 import type { Leadership } from './leadership.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionState } from './partition-state.ts'
-import { adoptNotice, hasLeft, hasNotice, leave, type Moves, movesOf, type RemoteRounds } from './remote-round.ts'
+import { adoptNotice, hasNotice, type Moves, movesOf, type RemoteRounds } from './remote-round.ts'
 import type { SegmentDocuments } from './segment-documents.ts'
 import { segmentEnds, segmentOf, withCleaned } from './segments.ts'
+import { leave } from './table-reads.ts'
 
 /** The work of a round. All are counts that can be summed over brokers. */
 export interface RoundReport {
@@ -115,9 +116,9 @@ export async function tendAll(rooms: RoundRooms, share: RoundShare): Promise<Ten
       })
     }
     if (!isOurs(rooms, partition)) return
+    if (state.mustLeave) await inPhase('adopt', partition, () => leave(remote.documents, state))
     if (state.isRemote) await tendRemote(partition)
     else {
-      if (hasLeft(partition)) await inPhase('adopt', partition, () => leave(remote, partition))
       const before = droppableBefore(logOf(partition), state.topic.resolved, nowMs)
       if (before > state.start) await inPhase('retention', partition, () => trim(partition, before))
     }

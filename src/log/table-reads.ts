@@ -10,7 +10,7 @@ import { type ColdTier, type TableFacts, TierAway } from './archive.ts'
 import { placeIn } from './cold-reads.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionState } from './partition-state.ts'
-import { afterReading } from './remote-document.ts'
+import { afterLeaving, afterReading } from './remote-document.ts'
 import { joinedEpochs } from './remote-log.ts'
 import type { SegmentDocuments } from './segment-documents.ts'
 
@@ -129,6 +129,7 @@ export async function adoptTable(
 ): Promise<void> {
   const { state } = partition
   const isSame = () => state.epoch === epoch && state.incarnation === incarnation && state.isRemote
+  if (state.mustLeave) await leave(documents, state)
   if (!isSame()) return
   const own = facts.partition(state.index)
   const epochs = state.sealed.remote === null && own.ranges.length > 0 ? await archivedEpochs(tier, state) : []
@@ -145,6 +146,11 @@ export async function adoptTable(
   state.waits.changed()
   // The open chunk must not begin below a segment that the table has.
   if (state.archivedEnd > state.end || state.sealed.end > end) partition.reopen()
+}
+
+/** Notes in the document that the topic has left the remote tier. Throws what the store throws. */
+export async function leave(documents: TableReadRooms['documents'], state: PartitionState): Promise<void> {
+  await documents.change(state, sealed => (state.mustLeave ? afterLeaving(sealed) : null))
 }
 
 /** Resolves with the epochs that the files of a partition name; those that only a file itself knows are missing. */

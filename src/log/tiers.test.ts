@@ -348,6 +348,36 @@ test('a topic that leaves the remote tier begins at its local start, and comes b
   assert.deepEqual([orders.logStartOffset, orders.isCold(2)], [3, false])
 })
 
+test('a topic that is switched off and on within one round does not get back its old records', async t => {
+  const world = await tieredWorld(t)
+  const { orders, catalogue, clock } = world
+  await append(orders, 3)
+  await offload(world)
+  await append(orders, 3)
+  for (const enable of ['false', 'true']) {
+    await catalogue.change([world.id], topic => ({
+      configs: { ...topic.configs, 'remote.storage.enable': enable, 'remote.log.delete.on.disable': 'true' },
+    }))
+    assert.deepEqual([orders.logStartOffset, orders.isCold(2)], [3, false])
+  }
+  await clock.advance(1_000)
+  assert.equal(await append(orders), 6)
+  await world.round()
+  assert.deepEqual([orders.logStartOffset, orders.isCold(2)], [3, false])
+})
+
+test('a topic of which the table has records stays readable when its pattern no longer names the remote tier', async t => {
+  const world = await tieredWorld(t)
+  const { orders, catalogue } = world
+  await append(orders, 3)
+  await offload(world)
+  await append(orders, 3)
+  await catalogue.change([world.id], topic => ({ configs: { ...topic.configs, 'remote.storage.enable': 'false' } }))
+  await world.round()
+  assert.deepEqual([orders.logStartOffset, orders.isCold(2), orders.isRemote], [0, true, true])
+  assert.equal(await append(orders), 6)
+})
+
 test('news name the partitions whose documents have changed, and all of them to a holder that knows none', async t => {
   const world = await tieredWorld(t)
   await world.create('local')

@@ -118,7 +118,7 @@ const BUSY = because(KAFKA_STORAGE_ERROR, 'the queue is full')
 
 /** The real archive finds out behind a few promises. */
 async function busySoon(): Promise<Refusal> {
-  for (let i = 0; i < 50; i++) await null
+  for (let i = 0; i < 50; i++) await Promise.resolve()
   return BUSY
 }
 

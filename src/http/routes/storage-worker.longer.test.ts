@@ -122,8 +122,8 @@ test('every broker shows the segments of a partition, and says so if its leader 
   assert.deepEqual(shown[0], shown[1])
   const { segments, ...rest } = shown[0]
   assert.deepEqual(rest, {
-    ...{ topic: 'orders', partition: led, leaderId: 2, startOffset: 0, endOffset: 2, cleanedTo: 0 },
-    ...{ uncleanable: null, total: 1, trouble: null },
+    ...{ topic: 'orders', partition: led, leaderId: 2, startOffset: 0, localStartOffset: 0, endOffset: 2 },
+    ...{ cleanedTo: 0, uncleanable: null, remote: null, total: 1, trouble: null },
   })
   assert.equal(segments.length, 1)
   const [{ base, next, isActive, tier, bytes, sealedAt }] = segments

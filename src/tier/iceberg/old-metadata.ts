@@ -44,8 +44,13 @@ export async function removeOldMetadata(
 /**
  * Deletes everything below the location. Versions of the metadata go last and from the oldest on: a crash leaves a
  * table that the next call drops. With `gc.enabled=false` only the metadata goes, as other tables share the files.
+ * `confirm` is called before each request that deletes, and rejects if this process must not go on.
  */
-export async function dropTable(objects: Objects, location: string): Promise<void> {
+export async function dropTable(
+  objects: Objects,
+  location: string,
+  confirm: () => Promise<void> = () => Promise.resolve(),
+): Promise<void> {
   const table = await loadTable(objects, location)
   const isShared = table !== null && !mayCollect(table.metadata)
   const versions: number[] = []
@@ -55,9 +60,14 @@ export async function dropTable(objects: Objects, location: string): Promise<voi
     if (version !== null) versions.push(version)
     else if (!isShared) others.push(key)
     if (others.length < 1000) continue
+    await confirm()
     await deleteAll(objects, others)
     others = []
   }
+  await confirm()
   await deleteAll(objects, others)
-  for (const version of versions.sort((a, b) => a - b)) await objects.delete([versionKey(location, version)])
+  for (const version of versions.sort((a, b) => a - b)) {
+    await confirm()
+    await objects.delete([versionKey(location, version)])
+  }
 }

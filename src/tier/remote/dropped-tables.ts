@@ -28,7 +28,8 @@ export async function dropTables({ parts, meters, confirm, isRunning }: DropRoom
     const topic = current.topicsById.get(topicId)
     if (isRunning(topicId)) continue
     try {
-      if (topic !== undefined && isSwitchedOff(topic)) await drop(topicId, notice)
+      // A topic that was switched on again begins with a new table, once the former one is gone.
+      if (notice.isDropping || (topic !== undefined && isSwitchedOff(topic))) await drop(topicId, notice)
       else if (existing.has(topicId)) {
         if (notice.droppedAtMs !== null) await change(topicId, now => ({ ...now, droppedAtMs: null }))
       } else if (notice.droppedAtMs === null) {
@@ -44,8 +45,10 @@ export async function dropTables({ parts, meters, confirm, isRunning }: DropRoom
   async function drop(topicId: string, { topicName }: TableNotice): Promise<void> {
     if (breaker.isOpen) return
     await confirm()
+    // From here on no other work begins on the table, also at a holder that takes over.
+    await change(topicId, now => ({ ...now, isDropping: true }))
     await parts.jobs.remove(topicId)
-    await dropTable(parts.objects, tableLocation(parts.namespace, topicName, topicId))
+    await dropTable(parts.objects, tableLocation(parts.namespace, topicName, topicId), confirm)
     parts.archive.forget(topicId)
     await change(topicId, () => null)
     parts.logger.info('the table of a topic was dropped', { topic: topicName, topicId })

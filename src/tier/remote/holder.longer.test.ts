@@ -390,6 +390,33 @@ test('switching the remote tier off with remote.log.delete.on.disable drops the 
   assert.notEqual(await world.table(), null, 'switched on again, it begins anew')
 })
 
+test('a drop that a holder leaves half done is finished before the topic begins anew', async t => {
+  const world = await openHolderWorld(t)
+  const all = [world.seal(0, 0)]
+  const one = await world.openTier()
+  await world.round(one.holder)
+  world.setTopic({ 'remote.storage.enable': 'false', 'remote.log.delete.on.disable': 'true' })
+  const { look } = world.lease
+  let looks = 0
+  world.lease.look = async () => {
+    await look()
+    // Before the first deletion, and after the notice of the drop.
+    if (++looks === 2) world.lease.isHeld = false
+  }
+  await world.round(one.holder)
+  assert.notEqual(await world.table(), null)
+  world.setTopic()
+  Object.assign(world.lease, { look, isHeld: true, fence: 12 })
+  const two = await world.openTier(2)
+  await assert.rejects(two.tier.table({ id: TOPIC_ID, name: 'orders' }), /is being dropped/)
+  assert.deepEqual(two.tier.tables(), [])
+  await world.round(two.holder)
+  assert.equal(await world.table(), null)
+  world.touch()
+  await world.round(two.holder)
+  await assertArchived((await world.table())!, all)
+})
+
 test('done jobs beyond the retention count are forgotten', async t => {
   const world = await openHolderWorld(t, { values: { 'storage.worker.offload-jobs.retention-count': 2 } })
   const all = [world.seal(0, 0), world.seal(0, 6), world.seal(0, 12), world.seal(0, 18)]

@@ -186,7 +186,7 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
 
   function isDue(work: TopicWork): boolean {
     const { topicId } = work.topic
-    if (running.has(topicId)) return false
+    if (running.has(topicId) || notices.state.tables.get(topicId)?.isDropping === true) return false
     return work.isDue(jobsOf.get(topicId) ?? NO_JOBS, { isCopied: isCopied(topicId) })
   }
 

@@ -149,6 +149,8 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
     archive: meteredArchive(archive, clock, metrics),
     noticed: topicId => notices.state.tables.get(topicId)?.version ?? 0,
     async table({ id, name }) {
+      if (notices.state.tables.get(id)?.isDropping === true)
+        throw new TierAway('away', 'its former table is being dropped')
       const found = await loadedOrAway(id, name, clock.monotonic())
       if (found !== null) return factsOf(found)
       const version = notices.state.tables.get(id)?.version ?? 0
@@ -187,7 +189,7 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
       }),
     tables: () =>
       Array.from(notices.state.tables)
-        .filter(([, { version, droppedAtMs }]) => version > 0 && droppedAtMs === null)
+        .filter(([, { version, droppedAtMs, isDropping }]) => version > 0 && droppedAtMs === null && !isDropping)
         .map(([topicId, { topicName }]) => ({ topicId, topicName }))
         .sort((one, other) => (one.topicName < other.topicName ? -1 : one.topicName > other.topicName ? 1 : 0)),
     async metadata(topicId) {

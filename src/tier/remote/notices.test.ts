@@ -11,6 +11,7 @@ const NOTICE: TableNotice = {
   version: 3,
   fence: 1,
   sweptAtMs: 5,
+  isDropping: false,
   droppedAtMs: null,
   foreign: null,
 }

@@ -25,6 +25,8 @@ export interface TableNotice {
   readonly sweptAtMs: number
   /** When a holder found the topic deleted; null while the topic exists. */
   readonly droppedAtMs: number | null
+  /** True from the beginning of a drop until the table is gone: no work on the table may begin. */
+  readonly isDropping: boolean
   /** A data file that is missing although the table has it: another program rewrote or deleted it. */
   readonly foreign: { readonly path: string; readonly why: string } | null
 }
@@ -176,12 +178,13 @@ function decode(document: Document | null): NoticesState {
 
 function tableOf(topicId: string, value: Uint8Array): TableNotice {
   const notice = objectOf(value) as unknown as TableNotice
-  const { topicName, version, fence, sweptAtMs, droppedAtMs, foreign } = notice
+  const { topicName, version, fence, sweptAtMs, droppedAtMs, isDropping, foreign } = notice
   const isKnown =
     typeof topicName === 'string' &&
     [version, fence].every(isCount) &&
     isTime(sweptAtMs) &&
     (droppedAtMs === null || isTime(droppedAtMs)) &&
+    typeof isDropping === 'boolean' &&
     (foreign === null || (typeof foreign?.path === 'string' && typeof foreign.why === 'string'))
   if (!isKnown) throw new Error(`its field ${JSON.stringify(topicId.slice(0, 40))} describes no table`)
   return notice

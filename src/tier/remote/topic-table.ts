@@ -169,7 +169,7 @@ export class TopicTable {
     const { topicId, topicName } = this.#topic
     // The first sweep of a table comes at a time of its own within a day.
     const sweptAtMs = Math.floor(clock.now()) - random.below(DAY_MS)
-    const first = { topicName, version: 0, fence: 0, sweptAtMs, droppedAtMs: null, foreign: null }
+    const first = { topicName, version: 0, fence: 0, sweptAtMs, droppedAtMs: null, isDropping: false, foreign: null }
     await notices.change(now => {
       const before = now.tables.get(topicId) ?? first
       return { tables: new Map([[topicId, { ...before, topicName, droppedAtMs: null, ...changes }]]) }
