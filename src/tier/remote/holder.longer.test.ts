@@ -188,6 +188,27 @@ test('a place that has lost a table gets no new one in its stead', async t => {
   await assertArchived((await world.table())!, all)
 })
 
+test('a table whose metadata is damaged says why its segments wait, and goes on when it is mended', async t => {
+  const world = await openHolderWorld(t)
+  const all = [world.seal(0, 0)]
+  const one = await world.openTier()
+  await world.round(one.holder)
+  await one.close()
+  const key = `${world.location}/metadata/v99.metadata.json`
+  await world.objects.write(key, Buffer.from('{'))
+  await world.objects.replace(`${world.location}/metadata/version-hint.text`, Buffer.from('99'))
+  const { tier, holder } = await world.openTier(2)
+  all.push(world.seal(0, 6))
+  await world.round(holder)
+  assert.match(tier.state().foreign[0]!.why, /v99\.metadata\.json/)
+  const { status, attempts } = (await world.jobs(tier))[1]!
+  assert.deepEqual([status, attempts], ['pending', 0])
+  await world.objects.delete([key])
+  await world.round(holder)
+  assert.deepEqual(tier.state().foreign, [])
+  await assertArchived((await world.table())!, all)
+})
+
 test('every third answer of a bucket is lost: nothing is lost or doubled', async t => {
   const stub = await startS3Stub(t)
   const world = await openHolderWorld(t, inBucket(stub))

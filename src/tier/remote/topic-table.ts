@@ -7,6 +7,7 @@ import { fenced, fenceOf, takeFence } from '../iceberg/fence.ts'
 import type { CommitDeps } from '../iceberg/put-once.ts'
 import { createTable, loadTable, type Table } from '../iceberg/table.ts'
 import { tableLocation, uriOf } from '../iceberg/table-files.ts'
+import { ObjectStoreError } from '../objects/objects.ts'
 import { probeCreateOnly } from '../objects/probe.ts'
 import type { TopicOfJobs } from '../offload/plan-jobs.ts'
 import type { HolderRooms } from './remote-rounds.ts'
@@ -76,12 +77,17 @@ export class TopicTable {
   async load(): Promise<void> {
     if (this.isLoaded) return
     const { objects, notices } = this.#parts
-    this.table = await loadTable(objects, this.location)
     const known = notices.state.tables.get(this.#topic.topicId)
-    if (this.table === null && known !== undefined && known.version > 0) {
-      const missing = new TableMissing(uriOf(objects, this.location), known.version)
-      if (known.foreign === null) await this.noteForeign({ path: this.location, why: missing.message })
-      throw missing
+    try {
+      this.table = await loadTable(objects, this.location)
+      if (this.table === null && known !== undefined && known.version > 0)
+        throw new TableMissing(uriOf(objects, this.location), known.version)
+    } catch (error) {
+      // Operators must see why its segments wait. A place that is away concerns all tables; the breaker tells.
+      const isAway = error instanceof ObjectStoreError && error.kind === 'away'
+      if (!isAway && known !== undefined && known.foreign === null)
+        await this.noteForeign({ path: this.location, why: (error as Error).message })
+      throw error
     }
     this.isLoaded = true
   }
