@@ -60,12 +60,12 @@ export function* keyedBatches({ records, keys, order, valueBytes, recordsPerBatc
 /** The requests that are sent before the first answer. */
 const IN_FLIGHT = 8
 
-/** Produces batches to partition 0, in order. Rejects if one is refused. */
-export async function fill(port: number, topic: string, batches: Iterable<Buffer>): Promise<void> {
+/** Produces batches to a partition, in order. Rejects if one is refused. */
+export async function fill(port: number, topic: string, batches: Iterable<Buffer>, index = 0): Promise<void> {
   const wire = await connect({ port })
   const sent: Promise<void>[] = []
   const send = async (records: Buffer) => {
-    const topicData = [{ name: topic, partitionData: [{ index: 0, records }] }]
+    const topicData = [{ name: topic, partitionData: [{ index, records }] }]
     const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 60_000, topicData })
     const { errorCode, errorMessage } = responses[0]!.partitionResponses[0]!
     if (errorCode !== 0) throw new Error(`a batch was refused with ${errorCode}: ${errorMessage}`)
@@ -99,11 +99,11 @@ export async function allowCleaning(port: number, topic: string): Promise<void> 
  * Has the storage worker make one round, and resolves with the round when it has ended. Rejects if a broker failed at
  * its part.
  */
-export async function runRound(url: string): Promise<Round> {
+export async function runRound(url: string, lookEveryMs = 20): Promise<Round> {
   const ask = askHttp(url)
   let { round } = await ask<StartedRound>('/api/v1/storage/worker/run', 200, { body: {} })
   while (round.tookMs === null) {
-    await sleepAwake(20)
+    await sleepAwake(lookEveryMs)
     const { lastRound } = await ask<WorkerState>('/api/v1/storage/worker')
     round = lastRound ?? round
   }

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
+import { catchUp } from './catch-up.ts'
 import { cleaner } from './cleaner.ts'
 import { cleanerMemory } from './cleaner-memory.ts'
 import { cleaningBeside } from './cleaning-beside.ts'
@@ -18,6 +19,7 @@ import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
 import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
+import { offload } from './offload.ts'
 import { produce } from './produce.ts'
 import { redisAppend } from './redis-append.ts'
 import { redisBroker } from './redis-broker.ts'
@@ -43,6 +45,8 @@ const QUESTIONS: readonly Question[] = [
   cleaningBeside,
   cleanerMemory,
   workerScale,
+  offload,
+  catchUp,
   redisAppend,
   redisBroker,
   redisFetch,
