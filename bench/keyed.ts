@@ -86,12 +86,17 @@ const SET = 0
 
 /** Lets the cleaner clean a topic from its first dirty byte on. */
 export async function allowCleaning(port: number, topic: string): Promise<void> {
+  await setConfigs(port, topic, { 'min.cleanable.dirty.ratio': '0' })
+}
+
+/** Sets configs of a topic. Rejects if the broker refuses them. */
+export async function setConfigs(port: number, topic: string, values: Readonly<Record<string, string>>): Promise<void> {
   const wire = await connect({ port })
-  const configs = [{ name: 'min.cleanable.dirty.ratio', configOperation: SET, value: '0' }]
+  const configs = Object.entries(values).map(([name, value]) => ({ name, configOperation: SET, value }))
   const resources = [{ resourceType: TOPIC, resourceName: topic, configs }]
   const { responses } = await wire.send(incrementalAlterConfigs, 1, { resources, validateOnly: false })
   const { errorCode, errorMessage } = responses[0]!
-  if (errorCode !== 0) throw new Error(`the config of ${topic} was refused with ${errorCode}: ${errorMessage}`)
+  if (errorCode !== 0) throw new Error(`a config of ${topic} was refused with ${errorCode}: ${errorMessage}`)
   await wire.close()
 }
 

@@ -20,12 +20,15 @@ import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
 import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
 import { offload } from './offload.ts'
+import { offloadBeside } from './offload-beside.ts'
 import { produce } from './produce.ts'
 import { redisAppend } from './redis-append.ts'
 import { redisBroker } from './redis-broker.ts'
 import { redisClusterScale } from './redis-cluster-scale.ts'
 import { redisFetch } from './redis-fetch.ts'
 import { redisLatency } from './redis-latency.ts'
+import { remoteBounds } from './remote-bounds.ts'
+import { remoteScale } from './remote-scale.ts'
 import { retention } from './retention.ts'
 import { scale } from './scale.ts'
 import { scrape } from './scrape.ts'
@@ -46,7 +49,10 @@ const QUESTIONS: readonly Question[] = [
   cleanerMemory,
   workerScale,
   offload,
+  offloadBeside,
   catchUp,
+  remoteBounds,
+  remoteScale,
   redisAppend,
   redisBroker,
   redisFetch,
