@@ -1,8 +1,8 @@
-// The upkeep of a topic's table: files that retention has passed go, old snapshots expire, orphans are swept once a day.
-// The leaders decide where a log starts (log/); what follows for the files is decided here.
+// The upkeep of a topic's table: files that retention has passed go, old snapshots expire, orphans are swept once a
+// day. The leaders decide where a log starts (log/); what follows for the files is decided here.
 
-import { OffsetIndexer, filesBelow, type OffsetIndex } from '../iceberg/offset-index.ts'
 import { expiredOf, expireSnapshots, MOST_SNAPSHOTS } from '../iceberg/expire-snapshots.ts'
+import { filesBelow, type OffsetIndex, OffsetIndexer } from '../iceberg/offset-index.ts'
 import { removeOldMetadata } from '../iceberg/old-metadata.ts'
 import { readArchived } from '../iceberg/ranges.ts'
 import { removeBelow } from '../iceberg/retention.ts'
@@ -12,7 +12,7 @@ import { keyOf } from '../iceberg/table-files.ts'
 import type { TopicOfJobs } from '../offload/plan-jobs.ts'
 import type { Partitions } from './topic-jobs.ts'
 import type { TopicTable } from './topic-table.ts'
-import type { WorkRooms } from './topic-work.ts'
+import type { WorkRooms } from './work-rooms.ts'
 
 const DAY_MS = 86_400_000
 /** Log starts that pass no whole file are committed this often: each commit is a version of the metadata. */
