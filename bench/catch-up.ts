@@ -4,7 +4,16 @@
 import type { BrokerProcess } from '../testing/process.ts'
 import { type Finding, type Harness, median, type Question } from './harness.ts'
 import { slowObjects, withSlowObjects } from './slow-objects.ts'
-import { batchesOf, COLD, fillTopic, makeCold, RECORD_SIZES, type RecordSize, tableFolder, tierSettings } from './tiered.ts'
+import {
+  batchesOf,
+  COLD,
+  fillTopic,
+  makeCold,
+  RECORD_SIZES,
+  type RecordSize,
+  tableFolder,
+  tierSettings,
+} from './tiered.ts'
 
 /** KETCH_CATCH_UP_MB changes the amount of each topic. It must be more than the caches hold. */
 const MEGABYTES = Number(process.env.KETCH_CATCH_UP_MB ?? '512')

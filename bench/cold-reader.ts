@@ -30,7 +30,8 @@ export async function openColdReader(port: number, topic: string, maxBytes = 2 *
       const sentAt = performance.now()
       socket.write(request)
       const fetched = await waiting.promise
-      if (fetched.error !== 0) throw new Error(`error ${fetched.error} to a Fetch of ${topic}-${partition} at ${offset}`)
+      if (fetched.error !== 0)
+        throw new Error(`error ${fetched.error} to a Fetch of ${topic}-${partition} at ${offset}`)
       return { ...fetched, ms: performance.now() - sentAt }
     },
     close: () => void socket.destroy(),

@@ -211,7 +211,7 @@ async function startServer(
   })
 }
 
-/** Returns the user and system time of a process and its threads, or of one thread, so far (proc(5), in ticks of 10 ms). */
+/** Returns the user and system time so far of a process and its threads, or of one thread (proc(5), ticks of 10 ms). */
 export function cpuSeconds(pid: number, thread?: number): number {
   const path = thread === undefined ? `/proc/${pid}/stat` : `/proc/${pid}/task/${thread}/stat`
   const fields = readFileSync(path, 'utf8').split(') ')[1]!.split(' ')

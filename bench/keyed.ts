@@ -1,13 +1,10 @@
-// Fills topics with keyed records for the benchmarks of the cleaner, and asks a broker for single rounds of its
-// storage worker. Topics of Apache Kafka are filled in the same way.
+// Fills topics with batches for the benchmarks of the cleaner and of the remote tier, and asks a broker for single
+// rounds of its storage worker. Topics of Apache Kafka are filled in the same way.
 
 import type { Round, StartedRound, WorkerState } from '../src/api/storage.ts'
-import { seededRandom } from '../src/base/random.ts'
-import type { Codec } from '../src/protocol/compression.ts'
 import { describeLogDirs } from '../src/protocol/messages/describe-log-dirs.ts'
 import { incrementalAlterConfigs } from '../src/protocol/messages/incremental-alter-configs.ts'
 import { produce } from '../src/protocol/messages/produce.ts'
-import { encodeBatch } from '../src/protocol/records.ts'
 import { askHttp } from '../testing/ask-http.ts'
 import { connect } from '../testing/wire.ts'
 import { sleepAwake } from './startup.ts'
@@ -24,37 +21,6 @@ export const COMPACTED = {
   'cleanup.policy': 'compact',
   'segment.bytes': String(2 ** 20),
   'min.cleanable.dirty.ratio': '1',
-}
-
-export interface Keyed {
-  readonly records: number
-  /** The number of different keys. */
-  readonly keys: number
-  /** `random`: each record has any of the keys. `turns`: all keys are written, then all of them again. */
-  readonly order: 'random' | 'turns'
-  readonly valueBytes: number
-  readonly recordsPerBatch: number
-  readonly codec: Codec
-}
-
-/** Yields the batches as a producer sends them. Values are words, which compress about as JSON does. */
-export function* keyedBatches({ records, keys, order, valueBytes, recordsPerBatch, codec }: Keyed): Generator<Buffer> {
-  const random = seededRandom(records)
-  const words = Array.from({ length: 1000 }, () => random.bytes(3).toString('hex'))
-  const text = Array.from({ length: 20_000 }, () => words[random.below(words.length)]!).join(' ')
-  const startedAt = Date.now() - 3_600_000
-  for (let at = 0; at < records; at += recordsPerBatch) {
-    const batch = Array.from({ length: Math.min(recordsPerBatch, records - at) }, (_, i) => {
-      const key = order === 'random' ? random.below(keys) : (at + i) % keys
-      const from = random.below(text.length - valueBytes)
-      return {
-        key: `key-${String(key).padStart(12, '0')}`,
-        value: text.slice(from, from + valueBytes),
-        timestamp: startedAt + i,
-      }
-    })
-    yield encodeBatch(batch, { compression: codec })
-  }
 }
 
 /** The requests that are sent before the first answer. */

@@ -17,6 +17,8 @@ const PARTITIONS = 16
 const BATCH_BYTES = 65_536
 /** Offloads begin each second. */
 const OFTEN = { 'svc.storage.worker.tick-interval': '1s', 'svc.storage.worker.lease-duration': '10s' }
+/** A broker counts what is offloaded when it has committed some files: within a measurement. */
+const SMALL_FILES = { 'svc.storage.remote.iceberg.target-file-size': '16MB' }
 /** Small enough that a segment is sealed and offloaded in each measurement. */
 const SMALL_SEGMENTS = { ...COLD, 'segment.bytes': String(4 * 2 ** 20), 'segment.ms': '2000' }
 /** The bytes that wait in the second topic for each second of a measurement: more than a broker can offload. */
@@ -38,7 +40,7 @@ export const offloadBeside: Question = {
 }
 
 async function measureProducers(harness: Harness): Promise<Finding[]> {
-  const broker = await harness.broker(tierSettings(await tableFolder(harness), OFTEN))
+  const broker = await harness.broker(tierSettings(await tableFolder(harness), { ...OFTEN, ...SMALL_FILES }))
   await harness.topic(broker.port, 'full', PARTITIONS, { 'retention.bytes': String(16 * 2 ** 20) })
   const load = { topic: 'full', partitions: PARTITIONS, connections: 1, 'in-flight': 5, seconds: harness.seconds }
   const full = await inTurns(3, async () => (await harness.load('produce', broker, load)).megabytesPerSecond)

@@ -8,9 +8,18 @@ import { removeTopic } from '../testing/topic.ts'
 import type { LoopResult, LoopWork } from './encode-loop.ts'
 import { cpuSeconds, type Finding, type Harness, median, type Question } from './harness.ts'
 import { runRound } from './keyed.ts'
-import { batchesOf, dataFiles, fillTopic, RECORD_SIZES, type RecordSize, TIERED, tableFolder, tierSettings } from './tiered.ts'
+import {
+  batchesOf,
+  dataFiles,
+  fillTopic,
+  RECORD_SIZES,
+  type RecordSize,
+  TIERED,
+  tableFolder,
+  tierSettings,
+} from './tiered.ts'
 
-/** KETCH_OFFLOAD_MB changes the amount that is offloaded in a round, and KETCH_OFFLOAD_THREADS the numbers of threads. */
+/** KETCH_OFFLOAD_MB changes the amount of a round, and KETCH_OFFLOAD_THREADS the numbers of threads. */
 const MEGABYTES = Number(process.env.KETCH_OFFLOAD_MB ?? '512')
 const PARTITIONS = 4
 const POOL_BYTES = 32e6

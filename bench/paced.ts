@@ -9,7 +9,7 @@
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { correlationOf, frameReader, prepareBatch, produceHead, readProduced, setCorrelation } from './frames.ts'
-import { keyedBatches } from './keyed.ts'
+import { keyedBatches } from './keyed-batches.ts'
 
 /** The output of the program. It counts the records that were sent after the warm-up. */
 export interface Paced {

@@ -1,4 +1,4 @@
-// Measures the bounds of the remote tier: the bytes and requests that readers cause at the place of the tables, the time
+// Measures the bounds of the remote tier: the bytes and requests that readers cause at the place of tables, the time
 // of a random read with 20 ms on each request, and the memory of a broker that offloads and one that serves readers.
 
 import { seededRandom } from '../src/base/random.ts'
@@ -9,9 +9,20 @@ import { type Finding, type Harness, median, type Question, residentOf } from '.
 import { runRound, setConfigs } from './keyed.ts'
 import { slowObjects, withSlowObjects } from './slow-objects.ts'
 import { sleepAwake } from './startup.ts'
-import { batchesOf, COLD, dataFiles, fillTopic, makeCold, offsets, RECORD_SIZES, TIERED, tableFolder, tierSettings } from './tiered.ts'
+import {
+  batchesOf,
+  COLD,
+  dataFiles,
+  fillTopic,
+  makeCold,
+  offsets,
+  RECORD_SIZES,
+  TIERED,
+  tableFolder,
+  tierSettings,
+} from './tiered.ts'
 
-/** KETCH_BOUNDS_MB changes the bytes of each topic: more than the cache of readers, so that they come from the place. */
+/** KETCH_BOUNDS_MB changes the bytes of each topic. It must be more than the cache of readers holds. */
 const MEGABYTES = Number(process.env.KETCH_BOUNDS_MB ?? '512')
 const PARTITIONS = 4
 /** The memory is measured with as many partitions as keep all threads at work. */

@@ -1,12 +1,11 @@
 // Measures what the rounds of the storage worker cost with nothing to do in 10,000 partitions whose records are in 100
 // tables, and how long it takes to get them there.
 
-import { type BrokerProcess } from '../testing/process.ts'
+import { type BrokerProcess, startBrokerProcess } from '../testing/process.ts'
+import { noRedis, startRedis } from '../testing/redis.ts'
 import { cpuSeconds, type Finding, median, type Question } from './harness.ts'
 import { ON_REQUEST, runRound } from './keyed.ts'
 import { LOOP_DELAY_FLAG, loopDelay } from './loop-delay.ts'
-import { noRedis, startRedis } from '../testing/redis.ts'
-import { startBrokerProcess } from '../testing/process.ts'
 import { COLD, dataFiles, tableFolder, tierSettings } from './tiered.ts'
 import { createWide, PARTITIONS } from './worker-scale.ts'
 
@@ -18,11 +17,17 @@ export const remoteScale: Question = {
   name: 'remote-scale',
   asks: `a round of the storage worker over ${ALL} idle partitions whose records are in ${TABLES} tables`,
   async answer(harness) {
-    const stores = { 'the embedded store': {}, ...(noRedis === false ? { Redis: { 'svc.redis.uri': (await startRedis(harness)).uri } } : {}) }
+    const stores = {
+      'the embedded store': {},
+      ...(noRedis === false ? { Redis: { 'svc.redis.uri': (await startRedis(harness)).uri } } : {}),
+    }
     const findings: Finding[] = []
     for (const [store, settings] of Object.entries(stores)) {
       const folder = await tableFolder(harness)
-      const options = { settings: { ...ON_REQUEST, ...tierSettings(folder), ...settings }, nodeFlags: [LOOP_DELAY_FLAG] }
+      const options = {
+        settings: { ...ON_REQUEST, ...tierSettings(folder), ...settings },
+        nodeFlags: [LOOP_DELAY_FLAG],
+      }
       const broker = await startBrokerProcess(harness, options)
       await createWide(broker.port, 'table', TABLES, COLD)
       const took = await offloadAll(broker)
@@ -57,7 +62,10 @@ async function offloadAll(broker: BrokerProcess): Promise<number> {
     if (rounds === 100) throw new Error('there is still something to do after 100 rounds')
     const { brokers, offload, tookMs } = await runRound(broker.url, 100)
     took += tookMs!
-    const isIdle = offload!.segments === 0 && offload!.waitingSegments === 0 && brokers.every(each => each.rolled === 0 && each.droppedBytes === 0)
+    const isIdle =
+      offload!.segments === 0 &&
+      offload!.waitingSegments === 0 &&
+      brokers.every(each => each.rolled === 0 && each.droppedBytes === 0)
     idle = isIdle ? idle + 1 : 0
   }
   return took

@@ -9,7 +9,8 @@ import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
 import type { BrokerProcess } from '../testing/process.ts'
 import { connect } from '../testing/wire.ts'
 import type { Harness } from './harness.ts'
-import { fill, keyedBatches, ON_REQUEST, runRound } from './keyed.ts'
+import { fill, ON_REQUEST, runRound } from './keyed.ts'
+import { keyedBatches } from './keyed-batches.ts'
 import { until } from './redis-brokers.ts'
 
 /** The sizes of records that the questions about the remote tier are asked for, with their values and batches. */
