@@ -13,7 +13,8 @@ import type { BrokerProcess } from '../testing/process.ts'
 import { noRedis, startRedis } from '../testing/redis.ts'
 import { removeTopic } from '../testing/topic.ts'
 import { cpuSeconds, type Finding, type Harness, median, type Question } from './harness.ts'
-import { allowCleaning, bytesOf, COMPACTED, fill, keyedBatches, ON_REQUEST, runRound } from './keyed.ts'
+import { allowCleaning, bytesOf, COMPACTED, fill, ON_REQUEST, runRound } from './keyed.ts'
+import { keyedBatches } from './keyed-batches.ts'
 import { startBrokers } from './redis-brokers.ts'
 
 /** Enough for the compiler of a thread that has just begun, which would count otherwise. */

@@ -15,6 +15,9 @@ import type { Paced } from './paced.ts'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
+/** KETCH_BROKER_FLAGS has flags of Node for the brokers, such as `--cpu-prof --cpu-prof-dir=/tmp/profiles`. */
+const BROKER_FLAGS = process.env.KETCH_BROKER_FLAGS?.split(' ') ?? []
+
 /** One line of a result: the measured value, the base that it is compared with, and the limit that the issue sets. */
 export interface Finding {
   readonly what: string
@@ -106,7 +109,12 @@ export async function ask(question: Question, options: { rounds: number; seconds
     broker: (settings = {}, folder, within) =>
       startBrokerProcess(
         { after: fn => void ends.push(fn) },
-        { settings, ...(folder === undefined ? {} : { folder }), ...(within === undefined ? {} : { within }) },
+        {
+          settings,
+          nodeFlags: BROKER_FLAGS,
+          ...(folder === undefined ? {} : { folder }),
+          ...(within === undefined ? {} : { within }),
+        },
       ),
     ceiling: (mode, args = []) => startServer('ceiling.ts', [mode, ...args], fn => void ends.push(fn)),
     relay: to => startServer('relay.ts', ['--to', String(to)], fn => void ends.push(fn)),
@@ -203,9 +211,10 @@ async function startServer(
   })
 }
 
-/** Returns the user and system time of a process and its threads so far (proc(5), in ticks of 10 ms). */
-export function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+/** Returns the user and system time so far of a process and its threads, or of one thread (proc(5), ticks of 10 ms). */
+export function cpuSeconds(pid: number, thread?: number): number {
+  const path = thread === undefined ? `/proc/${pid}/stat` : `/proc/${pid}/task/${thread}/stat`
+  const fields = readFileSync(path, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
@@ -252,7 +261,7 @@ function processorTicks(): { all: number; stolen: number } {
   return { all: ticks.reduce((sum, each) => sum + each, 0), stolen: ticks[7] ?? 0 }
 }
 
-/** The longest time of a load in milliseconds. A load that takes longer is ended: some request got no answer. */
+/** A load that takes this much longer than it was asked to is ended: some request got no answer. */
 const LONGEST_LOAD_MS = 300_000
 
 /** Runs a program of this folder and resolves with the one line that it prints after its load. */
@@ -276,7 +285,7 @@ async function runProgram<T>(
     if (printed.endsWith('\n')) child.kill('SIGKILL')
   })
   child.stderr.on('data', chunk => (complaints += chunk))
-  const deadline = setTimeout(() => child.kill('SIGKILL'), LONGEST_LOAD_MS)
+  const deadline = setTimeout(() => child.kill('SIGKILL'), LONGEST_LOAD_MS + Number(args.seconds ?? 0) * 1000)
   const status = await new Promise(resolve => child.once('close', resolve))
   clearTimeout(deadline)
   if (!printed.endsWith('\n')) throw new Error(`${program} ended with status ${status}: ${complaints}`)

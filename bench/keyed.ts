@@ -1,13 +1,10 @@
-// Fills topics with keyed records for the benchmarks of the cleaner, and asks a broker for single rounds of its
-// storage worker. Topics of Apache Kafka are filled in the same way.
+// Fills topics with batches for the benchmarks of the cleaner and of the remote tier, and asks a broker for single
+// rounds of its storage worker. Topics of Apache Kafka are filled in the same way.
 
 import type { Round, StartedRound, WorkerState } from '../src/api/storage.ts'
-import { seededRandom } from '../src/base/random.ts'
-import type { Codec } from '../src/protocol/compression.ts'
 import { describeLogDirs } from '../src/protocol/messages/describe-log-dirs.ts'
 import { incrementalAlterConfigs } from '../src/protocol/messages/incremental-alter-configs.ts'
 import { produce } from '../src/protocol/messages/produce.ts'
-import { encodeBatch } from '../src/protocol/records.ts'
 import { askHttp } from '../testing/ask-http.ts'
 import { connect } from '../testing/wire.ts'
 import { sleepAwake } from './startup.ts'
@@ -26,46 +23,15 @@ export const COMPACTED = {
   'min.cleanable.dirty.ratio': '1',
 }
 
-export interface Keyed {
-  readonly records: number
-  /** The number of different keys. */
-  readonly keys: number
-  /** `random`: each record has any of the keys. `turns`: all keys are written, then all of them again. */
-  readonly order: 'random' | 'turns'
-  readonly valueBytes: number
-  readonly recordsPerBatch: number
-  readonly codec: Codec
-}
-
-/** Yields the batches as a producer sends them. Values are words, which compress about as JSON does. */
-export function* keyedBatches({ records, keys, order, valueBytes, recordsPerBatch, codec }: Keyed): Generator<Buffer> {
-  const random = seededRandom(records)
-  const words = Array.from({ length: 1000 }, () => random.bytes(3).toString('hex'))
-  const text = Array.from({ length: 20_000 }, () => words[random.below(words.length)]!).join(' ')
-  const startedAt = Date.now() - 3_600_000
-  for (let at = 0; at < records; at += recordsPerBatch) {
-    const batch = Array.from({ length: Math.min(recordsPerBatch, records - at) }, (_, i) => {
-      const key = order === 'random' ? random.below(keys) : (at + i) % keys
-      const from = random.below(text.length - valueBytes)
-      return {
-        key: `key-${String(key).padStart(12, '0')}`,
-        value: text.slice(from, from + valueBytes),
-        timestamp: startedAt + i,
-      }
-    })
-    yield encodeBatch(batch, { compression: codec })
-  }
-}
-
 /** The requests that are sent before the first answer. */
 const IN_FLIGHT = 8
 
-/** Produces batches to partition 0, in order. Rejects if one is refused. */
-export async function fill(port: number, topic: string, batches: Iterable<Buffer>): Promise<void> {
+/** Produces batches to a partition, in order. Rejects if one is refused. */
+export async function fill(port: number, topic: string, batches: Iterable<Buffer>, index = 0): Promise<void> {
   const wire = await connect({ port })
   const sent: Promise<void>[] = []
   const send = async (records: Buffer) => {
-    const topicData = [{ name: topic, partitionData: [{ index: 0, records }] }]
+    const topicData = [{ name: topic, partitionData: [{ index, records }] }]
     const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 60_000, topicData })
     const { errorCode, errorMessage } = responses[0]!.partitionResponses[0]!
     if (errorCode !== 0) throw new Error(`a batch was refused with ${errorCode}: ${errorMessage}`)
@@ -86,12 +52,17 @@ const SET = 0
 
 /** Lets the cleaner clean a topic from its first dirty byte on. */
 export async function allowCleaning(port: number, topic: string): Promise<void> {
+  await setConfigs(port, topic, { 'min.cleanable.dirty.ratio': '0' })
+}
+
+/** Sets configs of a topic. Rejects if the broker refuses them. */
+export async function setConfigs(port: number, topic: string, values: Readonly<Record<string, string>>): Promise<void> {
   const wire = await connect({ port })
-  const configs = [{ name: 'min.cleanable.dirty.ratio', configOperation: SET, value: '0' }]
+  const configs = Object.entries(values).map(([name, value]) => ({ name, configOperation: SET, value }))
   const resources = [{ resourceType: TOPIC, resourceName: topic, configs }]
   const { responses } = await wire.send(incrementalAlterConfigs, 1, { resources, validateOnly: false })
   const { errorCode, errorMessage } = responses[0]!
-  if (errorCode !== 0) throw new Error(`the config of ${topic} was refused with ${errorCode}: ${errorMessage}`)
+  if (errorCode !== 0) throw new Error(`a config of ${topic} was refused with ${errorCode}: ${errorMessage}`)
   await wire.close()
 }
 
@@ -99,11 +70,11 @@ export async function allowCleaning(port: number, topic: string): Promise<void> 
  * Has the storage worker make one round, and resolves with the round when it has ended. Rejects if a broker failed at
  * its part.
  */
-export async function runRound(url: string): Promise<Round> {
+export async function runRound(url: string, lookEveryMs = 20): Promise<Round> {
   const ask = askHttp(url)
   let { round } = await ask<StartedRound>('/api/v1/storage/worker/run', 200, { body: {} })
   while (round.tookMs === null) {
-    await sleepAwake(20)
+    await sleepAwake(lookEveryMs)
     const { lastRound } = await ask<WorkerState>('/api/v1/storage/worker')
     round = lastRound ?? round
   }

@@ -1,7 +1,7 @@
 // Sends single records at a fixed rate on one connection, whether or not the earlier ones are answered, and times
 // each. It runs as a process of its own. It sends Produce requests to a broker, or the same batches as bare XADDs to
 // a Redis. Both are prepared bytes, so that the only difference is the server. It ends with a message at the first
-// error. It prints one line of JSON.
+// error. With --batch-bytes it sends batches of records instead, whose values are words. It prints one line of JSON.
 //
 //   node bench/paced.ts produce --port 9092 --topic bench --partitions 16 --rate 1000 --seconds 3
 //   node bench/paced.ts xadd    --port 6379               --partitions 16 --rate 1000 --seconds 3
@@ -9,6 +9,7 @@
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { correlationOf, frameReader, prepareBatch, produceHead, readProduced, setCorrelation } from './frames.ts'
+import { keyedBatches } from './keyed-batches.ts'
 
 /** The output of the program. It counts the records that were sent after the warm-up. */
 export interface Paced {
@@ -18,6 +19,9 @@ export interface Paced {
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
 }
 
+/** As many batches of words are made before the first is sent. */
+const MOST_BATCHES = 256
+
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
@@ -25,6 +29,8 @@ const { values, positionals } = parseArgs({
     topic: { type: 'string', default: 'bench' },
     partitions: { type: 'string', default: '16' },
     'record-bytes': { type: 'string', default: '1024' },
+    // If set: batches of this size, with as many records of words as fit, instead of single records.
+    'batch-bytes': { type: 'string' },
     rate: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '3' },
     'warm-up': { type: 'string', default: '1' },
@@ -40,11 +46,23 @@ function refuse(what: string): never {
 }
 
 const recordBytes = Number(values['record-bytes'])
-const batch = prepareBatch(recordBytes + 80, recordBytes)
+const batches =
+  values['batch-bytes'] === undefined
+    ? [prepareBatch(recordBytes + 80, recordBytes)]
+    : wordBatches(recordBytes, Number(values['batch-bytes']))
+const batch = batches[0]!
 const heads = Array.from({ length: Number(values.partitions) }, (_, partition) =>
   mode === 'produce' ? produceHead(values.topic, partition, batch.length) : commandHead(partition),
 )
 const tail = mode === 'produce' ? Buffer.alloc(0) : Buffer.from('\r\n')
+
+/** Returns different batches of one length. */
+function wordBatches(valueBytes: number, batchBytes: number): readonly Buffer[] {
+  const recordsPerBatch = Math.floor(batchBytes / (valueBytes + 26))
+  const data = { keys: 1_000_000, order: 'random', codec: 'none', valueBytes, recordsPerBatch } as const
+  const all = [...keyedBatches({ ...data, records: recordsPerBatch * MOST_BATCHES })]
+  return all.filter(({ length }) => length === all[0]!.length)
+}
 
 /**
  * Returns the head of an XADD whose entry is like the broker's: the header has a field of its own. Redis chooses the
@@ -90,7 +108,7 @@ function send(): void {
   const head = Buffer.from(heads[sent % heads.length]!)
   if (mode === 'produce') setCorrelation(head, sent)
   sentAt.set(sent++, performance.now())
-  socket.write(Buffer.concat([head, batch, tail]))
+  socket.write(Buffer.concat([head, batches[sent % batches.length]!, tail]))
 }
 
 const readFrames = frameReader(response => {

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util'
 import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
 import { beside } from './beside.ts'
+import { catchUp } from './catch-up.ts'
 import { cleaner } from './cleaner.ts'
 import { cleanerMemory } from './cleaner-memory.ts'
 import { cleaningBeside } from './cleaning-beside.ts'
@@ -18,12 +19,16 @@ import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
 import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
+import { offload } from './offload.ts'
+import { offloadBeside } from './offload-beside.ts'
 import { produce } from './produce.ts'
 import { redisAppend } from './redis-append.ts'
 import { redisBroker } from './redis-broker.ts'
 import { redisClusterScale } from './redis-cluster-scale.ts'
 import { redisFetch } from './redis-fetch.ts'
 import { redisLatency } from './redis-latency.ts'
+import { remoteBounds } from './remote-bounds.ts'
+import { remoteScale } from './remote-scale.ts'
 import { retention } from './retention.ts'
 import { scale } from './scale.ts'
 import { scrape } from './scrape.ts'
@@ -43,6 +48,11 @@ const QUESTIONS: readonly Question[] = [
   cleaningBeside,
   cleanerMemory,
   workerScale,
+  offload,
+  offloadBeside,
+  catchUp,
+  remoteBounds,
+  remoteScale,
   redisAppend,
   redisBroker,
   redisFetch,

@@ -13,7 +13,7 @@ import { LOOP_DELAY_FLAG, loopDelay } from './loop-delay.ts'
 import { leadersOf, startBrokers, until } from './redis-brokers.ts'
 import { sleepAwake } from './startup.ts'
 
-const PARTITIONS = 100
+export const PARTITIONS = 100
 const IDLE_TOPICS = 100
 const ROLLED_TOPICS = 10
 const IDLE = IDLE_TOPICS * PARTITIONS
@@ -109,7 +109,7 @@ async function measureCommands(harness: Harness, redis: RedisServer): Promise<Fi
 }
 
 /** Creates topics and appends one record to each partition. */
-async function createWide(
+export async function createWide(
   port: number,
   prefix: string,
   count: number,

@@ -132,7 +132,7 @@ export async function openBytes(bytes: Buffer): Promise<CountedFile> {
   const read = async (start: number, end: number) => {
     counted.requests++
     counted.readBytes += end - start
-    return bytes.subarray(start, end)
+    return Uint8Array.from(bytes.subarray(start, end))
   }
   return Object.assign(counted, { file: await openDataFile(read, bytes.length) })
 }

@@ -39,7 +39,8 @@ export class MemoryObjects implements Objects {
   }
 
   async write(key: string, parts: AsyncIterable<Uint8Array> | Uint8Array) {
-    const whole = parts instanceof Uint8Array ? [parts] : await Array.fromAsync(parts)
+    // The caller may free a part when it is asked for the next one.
+    const whole = parts instanceof Uint8Array ? [parts] : await Array.fromAsync(parts, part => Uint8Array.from(part))
     const bytes = Buffer.concat(whole)
     this.#hold(key, bytes)
     return { size: bytes.length }

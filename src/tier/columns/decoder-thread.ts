@@ -1,7 +1,7 @@
-// Restores record batches in threads. Fetched bytes are copied into memory that is handed over: a store may share
-// its own, and compressed bytes are few.
+// Restores record batches in threads. The memory of what was fetched is handed over: a call can be made once.
 
 import type { Clock } from '../../base/clock.ts'
+import { memoryOf } from '../../base/copied.ts'
 import type { DecoderCall } from './decoder-worker.ts'
 import { DamagedFile } from './page-cursors.ts'
 import type { Fetched } from './read.ts'
@@ -29,45 +29,37 @@ export class DecoderThreads {
 
   /** Restores the batches from `from` on. They share one piece of memory. Rejects with DamagedFile or ThreadEnded. */
   async restore(fetched: Fetched, from = 0): Promise<RestoredBatch[]> {
-    return await this.#run(fetched, copy => ['restore', copy, from])
+    return await this.#run(fetched, own => ['restore', own, from])
   }
 
   /** For findByTime and findLargestTime. */
   readonly search = async (fetched: Fetched, query: TimeQuery): Promise<FoundRecord | null> =>
-    await this.#run(fetched, copy => ['search', copy, query])
+    await this.#run(fetched, own => ['search', own, query])
 
   /** For verifyFile. */
   readonly summarize = async (fetched: Fetched): Promise<GroupSummary> =>
-    await this.#run(fetched, copy => ['summarize', copy])
+    await this.#run(fetched, own => ['summarize', own])
 
   async close(): Promise<void> {
     await this.#threads.close()
   }
 
-  async #run<T>(fetched: Fetched, callOf: (copy: Fetched) => DecoderCall): Promise<T> {
+  async #run<T>(fetched: Fetched, callOf: (own: Fetched) => DecoderCall): Promise<T> {
     const thread = await this.#threads.take()
     try {
-      // Copied only when a thread is free, so that waiting calls take no memory twice.
-      const { copy, memory } = copied(fetched)
-      return await thread.ask<T>(callOf(copy), memory)
+      const own = withOwnFooter(fetched)
+      return await thread.ask<T>(callOf(own), memoryOf(bytesIn(own)))
     } finally {
       this.#threads.give(thread)
     }
   }
 }
 
-function copied(fetched: Fetched): { readonly copy: Fetched; readonly memory: readonly ArrayBuffer[] } {
-  if (fetched.kind === 'foreign') {
-    const [bytes, footer] = [Uint8Array.from(fetched.bytes), Uint8Array.from(fetched.footer)]
-    return { copy: { ...fetched, bytes, footer }, memory: [bytes.buffer, footer.buffer] }
-  }
-  const memory = new ArrayBuffer(fetched.columns.reduce((sum, { bytes }) => sum + bytes.length, 0))
-  let at = 0
-  const columns = fetched.columns.map(column => {
-    const bytes = new Uint8Array(memory, at, column.bytes.length)
-    bytes.set(column.bytes)
-    at += bytes.length
-    return { ...column, bytes }
-  })
-  return { copy: { ...fetched, columns }, memory: [memory] }
+/** The footer of a file stays here for its other groups. */
+function withOwnFooter(fetched: Fetched): Fetched {
+  return fetched.kind === 'foreign' ? { ...fetched, footer: Uint8Array.from(fetched.footer) } : fetched
+}
+
+function bytesIn(fetched: Fetched): readonly Uint8Array[] {
+  return fetched.kind === 'foreign' ? [fetched.bytes, fetched.footer] : fetched.columns.map(({ bytes }) => bytes)
 }

@@ -1,7 +1,8 @@
 // The code of a decoder thread: it restores, searches or counts the batches of row groups that others have fetched.
 
+import { memoryOf, release } from '../../base/copied.ts'
 import { type Fetched, restoreGroup } from './read.ts'
-import { memoryOf, type Result, release, serveCalls } from './serve-calls.ts'
+import { type Result, serveCalls } from './serve-calls.ts'
 import { searchBatches, type TimeQuery } from './time-search.ts'
 import { summarizeGroup } from './verify.ts'
 

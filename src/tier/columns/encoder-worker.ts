@@ -2,9 +2,10 @@
 // made.
 
 import { assert } from '../../base/assert.ts'
+import { memoryOf, release } from '../../base/copied.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
 import { type EncodeOptions, FileEncoder, type FileEnd } from './encode.ts'
-import { memoryOf, type Result, release, serveCalls } from './serve-calls.ts'
+import { type Result, serveCalls } from './serve-calls.ts'
 
 export type EncoderCall =
   | readonly ['open', EncodeOptions]

@@ -2,7 +2,7 @@
 
 import { DamagedFile } from './page-cursors.ts'
 
-/** Resolves with the bytes [start, end) of the file; null if the file is missing. */
+/** Resolves with the bytes [start, end) of the file in memory of their own; null if the file is missing. */
 export type ReadRange = (start: number, end: number) => Promise<Uint8Array | null>
 
 export interface ByteSpan {

@@ -27,7 +27,10 @@ export type Fetched = FetchedColumns | FetchedForeign
 export const WHOLE_GROUP_BYTES = 3 * 1024 * 1024
 const WHOLE_GROUP_PLAIN_BYTES = 32 * 1024 * 1024
 
-/** Fetches the bytes from which a group, or the wanted part of it, can be restored. */
+/**
+ * Fetches the bytes from which a group, or the wanted part of it, can be restored. Their memory belongs to the caller,
+ * who may hand it to a thread.
+ */
 export async function fetchGroup(file: DataFile, group: RowGroupFacts, wanted?: Wanted): Promise<Fetched> {
   const chunks = file.metadata.row_groups[group.index]!.columns
   if (!file.isOurs) {
@@ -62,8 +65,8 @@ export async function* fetchParts(file: DataFile, group: RowGroupFacts, from = 0
     yield await fetchBlocks(file, group, blocks.slice(first, first + PART_BLOCKS))
 }
 
-/** The blocks of a part: 8 MiB of batches. */
-const PART_BLOCKS = 32
+/** The blocks of a part: 4 MiB of batches. A thread holds a part in three forms at once. */
+const PART_BLOCKS = 16
 
 /** A piece of a group that can be fetched and restored by itself: neighbouring pieces fetch no page twice, or few. */
 export interface GroupPart {
@@ -194,7 +197,8 @@ export async function fetchColumns(file: DataFile, columns: readonly ColumnSpan[
   }
   const fetched = await Promise.all(
     requests.map(async request => {
-      const bytes = file.tail.here(request) ?? (await fetchRange(file.read, request))
+      const here = file.tail.here(request)
+      const bytes = here === null ? await fetchRange(file.read, request) : Uint8Array.from(here)
       return request.columns.map(({ id, span, skippedRows }) => ({
         id,
         bytes: bytes.subarray(span.start - request.start, span.end - request.start),

@@ -30,13 +30,3 @@ async function answer(work: (call: never) => Result | Promise<Result>, call: unk
     parentPort!.postMessage(failed)
   }
 }
-
-/** Returns the memory of these bytes, each piece once. */
-export function memoryOf(all: readonly Uint8Array[]): ArrayBuffer[] {
-  return [...new Set(all.map(({ buffer }) => buffer as ArrayBuffer))]
-}
-
-/** Frees memory at once, instead of at the next garbage collection. */
-export function release(all: readonly Uint8Array[]): void {
-  for (const buffer of memoryOf(all)) if (buffer.byteLength > 0) buffer.transfer(0)
-}

@@ -50,7 +50,7 @@ test('a file of a thread is that of the encoder, and restores to the source', as
   const groups = await Promise.all(file.groups.map(async group => decoders.restore(await fetchGroup(file, group))))
   for (const [i, { bytes }] of groups.flat().entries()) assert.ok(batches[i]!.equals(bytes), `batch ${i}`)
   assert.deepEqual((await decoders.restore(await fetchGroup(file, file.groups[0]!), 5))[0]!.baseOffset, 4)
-  const read = async (start: number, end: number) => expected.bytes.subarray(start, end)
+  const read = async (start: number, end: number) => Uint8Array.from(expected.bytes.subarray(start, end))
   await verifyFile(read, expected.facts, 'everything', decoders.summarize)
   assert.equal((await findByTime(file, 1_020, 0, decoders.search))!.offset, 80)
   assert.equal((await findLargestTime(file, 0, decoders.search))!.offset, 196)

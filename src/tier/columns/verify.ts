@@ -2,6 +2,7 @@
 // the batches of one row group, or of all. Each restored batch must match its own checksum. It does not compare with
 // the segments: the encoder did that, batch by batch.
 
+import { release } from '../../base/copied.ts'
 import type { DataFileFacts } from './data-file.ts'
 import type { ReadRange } from './file-bytes.ts'
 import { type DataFile, factsIn, openDataFile, type RowGroupFacts } from './open-file.ts'
@@ -54,12 +55,14 @@ export async function summarizeGroup(fetched: Fetched): Promise<GroupSummary> {
     if (baseOffset <= end) throw new DamagedFile(`the batch at offset ${baseOffset} begins before ${end} ends`)
     end = lastOffset
   }
-  return {
+  const summary = {
     batches: batches.length,
     baseOffset: batches[0]?.baseOffset ?? -1,
     lastOffset: end,
     bytes: batches.reduce((sum, { bytes }) => sum + bytes.length, 0),
   }
+  if (fetched.kind === 'columns') release(batches.map(({ bytes }) => bytes))
+  return summary
 }
 
 function joined(parts: readonly GroupSummary[]): GroupSummary {

@@ -18,10 +18,13 @@ function noise(length: number): Uint8Array {
   return bytes
 }
 
+/** Yields the bytes in pieces, and frees each one when it is asked for the next. */
 async function* piecesOf(bytes: Uint8Array, ...lengths: readonly number[]): AsyncGenerator<Uint8Array> {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const length = lengths[turn % lengths.length]!
-    yield bytes.subarray(at, at + length)
+    const piece = Uint8Array.from(bytes.subarray(at, at + length))
+    yield piece
+    piece.buffer.transfer(0)
     at += length
   }
 }

@@ -39,7 +39,8 @@ export interface Objects {
   stat(key: string): Promise<ObjectFacts | null>
   /**
    * Writes an object under a name that no other call uses. When it resolves, the object is durable. No reader ever sees
-   * a part. If the parts throw, the call rejects with their error and leaves no object.
+   * a part. If the parts throw, the call rejects with their error and leaves no object. When the place asks for the
+   * next part, it no longer needs the one before: the caller may free its memory.
    */
   write(key: string, parts: AsyncIterable<Uint8Array> | Uint8Array): Promise<{ readonly size: number }>
   /**

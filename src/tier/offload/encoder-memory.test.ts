@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { PromptClock } from '../../../testing/iceberg-table.ts'
 import { ENDLESS, patience } from '../../base/patience.ts'
 import { seededRandom } from '../../base/random.ts'
-import { EncoderMemory, type FileMemory } from './encoder-memory.ts'
+import { EncoderMemory, type FileMemory, threadBytesOf } from './encoder-memory.ts'
 
 const MB = 1e6
 
@@ -46,6 +46,24 @@ test('if no group can be closed, the bound gives way instead of the files', asyn
   const file = memory.open()
   file.held(2 * MB, 0, true)
   assert.equal(await file.room(MB, ENDLESS), 'add')
+})
+
+test('a thread counts as memory until its file is finished', async () => {
+  const memory = new EncoderMemory(10 * MB, 3 * MB)
+  const [one, other] = [memory.open(), memory.open()]
+  assert.equal(memory.usedBytes, 6 * MB)
+  one.held(3 * MB, 0, false)
+  assert.equal(await one.room(0, ENDLESS), 'close')
+  other.finished()
+  assert.equal(memory.usedBytes, 6 * MB)
+  assert.equal(await one.room(0, ENDLESS), 'add')
+})
+
+test('threads count as half of the memory at most', () => {
+  const MiB = 2 ** 20
+  assert.equal(threadBytesOf(512 * MiB, 4), 64 * MiB)
+  assert.equal(threadBytesOf(64 * MiB, 4), 8 * MiB)
+  assert.equal(threadBytesOf(512 * MiB, 8), 32 * MiB)
 })
 
 test('a file that waits goes on when its holder stops', async () => {

@@ -11,13 +11,26 @@ const LEAST_GROUP_BYTES = 256 * 1024
 const FIRST_GROWTH_BYTES = 2 * 1024 * 1024
 const MOST_GROWTH_BYTES = 8 * 1024 * 1024
 
+/** The memory of an encoder thread beside its open row group: its code, its heap, and what it has not collected. */
+const THREAD_BYTES = 64 * 1024 * 1024
+/** All threads together count as at most this share of the limit: row groups need the rest. */
+const THREADS_SHARE = 0.5
+
+/** Returns the memory that each of this many threads counts as, whatever it encodes. */
+export function threadBytesOf(limitBytes: number, threads: number): number {
+  return Math.min(THREAD_BYTES, Math.floor((limitBytes * THREADS_SHARE) / threads))
+}
+
 export class EncoderMemory {
   readonly #limitBytes: number
+  readonly #threadBytes: number
   readonly #files = new Set<FileMemory>()
   #changed = Promise.withResolvers<void>()
 
-  constructor(limitBytes: number) {
+  /** A file counts as `threadBytes` more while an encoder thread works on it. */
+  constructor(limitBytes: number, threadBytes = 0) {
     this.#limitBytes = limitBytes
+    this.#threadBytes = threadBytes
   }
 
   /** The bytes that all files hold. */
@@ -29,7 +42,7 @@ export class EncoderMemory {
 
   /** Begins to count a file. The caller ends it in any case. */
   open(): FileMemory {
-    const file: FileMemory = new FileMemory(this, () => this.#files.delete(file))
+    const file: FileMemory = new FileMemory(this, this.#threadBytes, () => this.#files.delete(file))
     this.#files.add(file)
     return file
   }
@@ -71,6 +84,8 @@ export class EncoderMemory {
 export class FileMemory {
   readonly #memory: EncoderMemory
   readonly #end: () => void
+  /** Of the encoder thread; 0 when it has finished the file. */
+  #threadBytes: number
   /** The memory that the encoder keeps for its next group when it has closed one. */
   #idleBytes = 0
   #heldBytes = 0
@@ -78,13 +93,14 @@ export class FileMemory {
   #leavingBytes = 0
   #growthBytes = FIRST_GROWTH_BYTES
 
-  constructor(memory: EncoderMemory, end: () => void) {
+  constructor(memory: EncoderMemory, threadBytes: number, end: () => void) {
     this.#memory = memory
+    this.#threadBytes = threadBytes
     this.#end = end
   }
 
   get bytes(): number {
-    return this.#heldBytes + this.#addedBytes + this.#leavingBytes
+    return this.#threadBytes + this.#heldBytes + this.#addedBytes + this.#leavingBytes
   }
 
   get isBusy(): boolean {
@@ -117,6 +133,12 @@ export class FileMemory {
     this.#addedBytes = 0
     this.#leavingBytes += leavingBytes
     if (isGroupClosed) this.#idleBytes = heldBytes
+    this.#memory.wake()
+  }
+
+  /** The encoder has finished the file. Its last bytes may still be on their way. */
+  finished(): void {
+    this.#threadBytes = 0
     this.#memory.wake()
   }
 

@@ -4,6 +4,7 @@
 import { ahead } from '../../base/ahead.ts'
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
+import { release } from '../../base/copied.ts'
 import type { Patience } from '../../base/patience.ts'
 import { type Random, uuidText } from '../../base/random.ts'
 import type { DataFileFacts } from '../columns/data-file.ts'
@@ -187,6 +188,7 @@ async function* encode(
     }
     const { parts, facts } = await encoder.finish(end)
     encoding.facts = facts
+    held.finished()
     yield* leaving(parts, false)
   } catch (error) {
     encoding.failure = error
@@ -217,8 +219,10 @@ async function* encode(
       isGroupClosed,
     )
     for (const part of parts) {
+      // A part that was freed has no length.
+      const { length } = part
       yield part
-      held.left(part.length)
+      held.left(length)
     }
   }
 
@@ -270,9 +274,16 @@ async function firstRows(parts: AsyncIterator<Uint8Array, void>): Promise<readon
   return begun
 }
 
+/** Yields the parts to the place, and frees each one when the place asks for the next. */
 async function* joined(first: readonly Uint8Array[], rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-  yield* first
-  yield* rest
+  for (const part of first) {
+    yield part
+    release([part])
+  }
+  for await (const part of rest) {
+    yield part
+    release([part])
+  }
 }
 
 /** Rejects if the object is not the file that was made. */

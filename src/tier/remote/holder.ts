@@ -8,7 +8,7 @@ import { mayExist } from '../../log/catalogue.ts'
 import { isStoreFailure, UnreadableDocument } from '../../store/store.ts'
 import { DecoderThreads } from '../columns/decoder-thread.ts'
 import { EncoderThreads } from '../columns/encoder-thread.ts'
-import { EncoderMemory } from '../offload/encoder-memory.ts'
+import { EncoderMemory, threadBytesOf } from '../offload/encoder-memory.ts'
 import { SizeRatios } from '../offload/file-plan.ts'
 import type { Jobs, Unreadable } from '../offload/job-documents.ts'
 import { jobId } from '../offload/jobs.ts'
@@ -43,9 +43,11 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
   const concurrency = settings.get('storage.worker.tick-concurrency')
   const threads = settings.get('storage.remote.iceberg.offload.threads')
   const encoders = new EncoderThreads(clock, threads)
-  const decoders = new DecoderThreads(clock, threads)
+  // A file is read back in less than half of the time that it took to encode.
+  const decoders = new DecoderThreads(clock, Math.ceil(threads / 2))
   const meters = new OffloadMeters({ clock, metrics, logger })
-  const memory = new EncoderMemory(settings.get('storage.remote.iceberg.offload.memory'))
+  const limitBytes = settings.get('storage.remote.iceberg.offload.memory')
+  const memory = new EncoderMemory(limitBytes, threadBytesOf(limitBytes, threads))
   const ratios = new SizeRatios()
   /** The work in progress, of this term or an earlier one. */
   const running = new Map<string, Promise<void>>()
