@@ -166,6 +166,7 @@ test('the epochs that a trim drops stay in the document, those below the log sta
   const live = [epoch(1, 0), epoch(2, 10), epoch(4, 20)]
   assert.equal(beforeTrim(stored, live, 10), null, 'the document has the first one already')
   assert.deepEqual(beforeTrim(stored, live, 20)?.remote?.epochs, [epoch(1, 0), epoch(2, 10)])
+  assert.deepEqual(beforeTrim(stored, live, 25)?.remote?.epochs, live, 'the stream may forget the newest one too')
   assert.equal(beforeTrim(document([]), live, 20), null)
   assert.deepEqual(epochsFrom(live, 10), [epoch(2, 10), epoch(4, 20)])
   assert.deepEqual(epochsFrom(live, 25), [epoch(4, 20)])

@@ -155,7 +155,8 @@ function sealedAlso(
 }
 
 /**
- * Returns the document with the epochs that a trim to `before` makes the stream forget; null if it has them already.
+ * Returns the document with the epochs that own offsets below `before`; null if it has them already. After a trim to
+ * `before` the stream may forget all of them: also the newest one, if nothing is left of it when the next epoch begins.
  */
 export function beforeTrim(
   sealed: SealedSegments,
@@ -164,8 +165,8 @@ export function beforeTrim(
 ): SealedSegments | null {
   const { remote } = sealed
   if (remote === null) return null
-  const dropped = epochs.filter((_, i) => (epochs[i + 1]?.startOffset ?? Number.POSITIVE_INFINITY) <= before)
-  const joined = joinedEpochs(remote.epochs, dropped)
+  const below = epochs.filter(({ startOffset }) => startOffset < before)
+  const joined = joinedEpochs(remote.epochs, below)
   if (joined.length === remote.epochs.length) return null
   return { ...sealed, remote: { ...remote, epochs: epochsFrom(joined, remote.logStart) } }
 }
