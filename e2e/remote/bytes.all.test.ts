@@ -22,6 +22,7 @@ import {
   allCold,
   alterTopic,
   COLD,
+  inReverse,
   offsetOf,
   PLACES,
   readBatches,
@@ -78,15 +79,19 @@ for (const [store, openStore] of Object.entries(STORES))
       skip: store === 'Redis' && noRedis,
       timeout: 600_000,
     }, async t => {
-      const values: Partial<Values> = { ...(await openStore(t)), ...(await openPlace(t)) }
-      const first = await startTiered(t, values)
+      const cleanUp = inReverse(t)
+      const values: Partial<Values> = { ...(await openStore(cleanUp)), ...(await openPlace(cleanUp)).values }
+      const first = await startTiered(cleanUp, values)
       const wire = await first.connect()
       await fillTopics(first, wire, SEALED_AT_ONCE)
       const before = await seeAll(wire)
-      await coolDown(wire)
+      await coolDown(wire).catch(e => {
+        console.error(first.log().slice(-6000))
+        throw e
+      })
       await assertAllSeenAgain(wire, before)
       await first.broker.close()
-      const again = await startTiered(t, values)
+      const again = await startTiered(cleanUp, values)
       const other = await again.connect()
       await assertAllSeenAgain(other, before)
       await sendAll(other, TOPIC, 1, batchesOfAnyTime(seed + 9))
@@ -97,8 +102,9 @@ for (const [store, openStore] of Object.entries(STORES))
 
 for (const batchBytes of ['always', 'never'] as const)
   test(`with batch-bytes=${batchBytes} the records come back as they were`, { timeout: 600_000 }, async t => {
-    const values = { ...(await PLACES.folder(t)), 'storage.remote.iceberg.batch-bytes': batchBytes }
-    const broker = await startTiered(t, values)
+    const cleanUp = inReverse(t)
+    const values = { ...(await PLACES.folder(cleanUp)).values, 'storage.remote.iceberg.batch-bytes': batchBytes }
+    const broker = await startTiered(cleanUp, values)
     const wire = await broker.connect()
     await fillTopics(broker, wire, SEALED_AT_ONCE)
     const before = await seeAll(wire)

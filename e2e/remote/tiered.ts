@@ -2,9 +2,10 @@
 // ask them with the raw client. All brokers run in the process of the test.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { seededRandom } from '../../src/base/random.ts'
 import { fetch } from '../../src/protocol/messages/fetch.ts'
 import { incrementalAlterConfigs } from '../../src/protocol/messages/incremental-alter-configs.ts'
@@ -13,7 +14,6 @@ import { metadata } from '../../src/protocol/messages/metadata.ts'
 import { produce } from '../../src/protocol/messages/produce.ts'
 import { type BatchView, splitBatches } from '../../src/protocol/records.ts'
 import type { Values } from '../../src/settings/settings.ts'
-import { parsePlace } from '../../src/tier/objects/place.ts'
 import { type CleanUp, startBroker, type TestBroker, type TestBrokerOptions } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { inBucket } from '../../testing/holder-world.ts'
@@ -47,11 +47,34 @@ export const TIME = { latest: -1, earliest: -2, largest: -3, earliestLocal: -4, 
 /** A machine on which other tests run too may need this long to offload what a test wrote. */
 const OFFLOADED_WITHIN_MS = 120_000
 
+/**
+ * Runs the clean-ups of a test in reverse order: clients leave before their broker closes, and the broker closes before
+ * its store and its place go.
+ */
+export function inReverse(t: TestContext): CleanUp {
+  const cleanUps: (() => Promise<void>)[] = []
+  t.after(async () => {
+    for (const cleanUp of cleanUps.toReversed()) await cleanUp()
+  })
+  return { after: cleanUp => void cleanUps.push(cleanUp) }
+}
+
+/** Where the tables are. */
+interface TestPlace {
+  readonly values: Partial<Values>
+  /** Resolves with the keys of all objects. */
+  keys(): Promise<readonly string[]>
+}
+
 export const PLACES = {
-  folder: async (cleanUp: CleanUp): Promise<Partial<Values>> => ({ 'storage.remote.path': await folderOf(cleanUp) }),
-  bucket: async (cleanUp: CleanUp): Promise<Partial<Values>> => {
-    const { path, values } = inBucket(await startS3Stub(cleanUp))
-    return { ...values, 'storage.remote.path': path! }
+  async folder(cleanUp: CleanUp): Promise<TestPlace> {
+    const path = await folderOf(cleanUp)
+    return { values: { 'storage.remote.path': path }, keys: () => readdir(path, { recursive: true }) }
+  },
+  async bucket(cleanUp: CleanUp): Promise<TestPlace> {
+    const stub = await startS3Stub(cleanUp)
+    const { path, values } = inBucket(stub)
+    return { values: { ...values, 'storage.remote.path': path! }, keys: async () => [...stub.objects.keys()] }
   },
 }
 
@@ -87,7 +110,7 @@ export async function alterTopic(wire: Wire, topic: string, configs: Readonly<Re
   assert.equal(responses[0]!.errorCode, 0, responses[0]!.errorMessage ?? '')
 }
 
-export async function send(wire: Wire, topic: string, index: number, batch: Buffer): Promise<number> {
+async function send(wire: Wire, topic: string, index: number, batch: Buffer): Promise<number> {
   const body = { acks: -1, timeoutMs: 30_000, topicData: [{ name: topic, partitionData: [{ index, records: batch }] }] }
   const { responses } = await wire.send(produce, 9, body)
   return responses[0]!.partitionResponses[0]!.errorCode
@@ -136,7 +159,7 @@ export async function allCold(wire: Wire, topic: string, partitions: number): Pr
   }
 }
 
-export interface FetchedRow {
+interface FetchedRow {
   readonly errorCode: number
   readonly records: Uint8Array | null
   readonly highWatermark: number
@@ -215,6 +238,3 @@ export function timesAround(batches: readonly BatchView[], count: number, seed: 
     return Math.max(0, near + random.below(2001) - 1000)
   })
 }
-
-/** The place that a broker with these values keeps its tables in. */
-export const placeOf = (values: Partial<Values>) => parsePlace(values['storage.remote.path']!)
