@@ -25,7 +25,7 @@ import type { Wire } from '../../testing/wire.ts'
 const PROMPT: Partial<Values> = {
   'admin.security-enabled': false,
   'storage.worker.tick-interval': 100,
-  'storage.worker.lease-duration': 1_000,
+  'storage.worker.lease-duration': 30_000,
   'storage.remote.iceberg.max-file-wait': 0,
   'storage.remote.iceberg.offload.threads': 1,
   'storage.remote.iceberg.read.threads': 2,

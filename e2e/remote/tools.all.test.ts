@@ -95,7 +95,7 @@ test("Kafka's tools make, ask, read and cut a topic of the remote tier", { skip,
   assert.equal(await offsets(FIRST_TIME), '42')
 
   const compacted = await alter('--add-config', 'cleanup.policy=compact')
-  assert.match(compacted.text, /Remote log storage is unsupported for the compacted topics/)
+  assert.match(compacted.text, /Remote log storage only supports topics with cleanup.policy=delete/)
   const switchedOff = await alter('--add-config', 'remote.storage.enable=false')
   assert.match(switchedOff.text, /It is invalid to disable remote storage without deleting remote data/)
   const wide = await alter('--add-config', 'retention.ms=1000,local.retention.ms=2000')
