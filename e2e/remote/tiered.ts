@@ -139,13 +139,19 @@ export interface TimeAnswer {
   readonly leaderEpoch: number
 }
 
-/** Asks for the offset of each time, in one request for each of them. */
+/** Asks for the offset of a time. Asks again, as clients do, if the object store needs longer than the broker waits. */
 export async function lookUp(wire: Wire, topic: string, index: number, timestamp: number): Promise<TimeAnswer> {
   const topics = [{ name: topic, partitions: [{ partitionIndex: index, timestamp }] }]
-  const answer = await wire.send(listOffsets, 11, { replicaId: -1, topics, timeoutMs: 30_000 })
-  const { errorCode, offset, timestamp: found, leaderEpoch } = answer.topics[0]!.partitions[0]!
-  return { errorCode, timestamp: found, offset, leaderEpoch }
+  for (let attempt = 1; ; attempt++) {
+    const answer = await wire.send(listOffsets, 11, { replicaId: -1, topics, timeoutMs: 30_000 })
+    const { errorCode, offset, timestamp: found, leaderEpoch } = answer.topics[0]!.partitions[0]!
+    if (errorCode !== REQUEST_TIMED_OUT || attempt === LOOK_UP_ATTEMPTS)
+      return { errorCode, timestamp: found, offset, leaderEpoch }
+  }
 }
+
+const REQUEST_TIMED_OUT = 7
+const LOOK_UP_ATTEMPTS = 5
 
 export const offsetOf = async (wire: Wire, topic: string, index: number, time: number): Promise<number> =>
   (await lookUp(wire, topic, index, time)).offset
