@@ -19,11 +19,16 @@ test('the name of a data file has its offsets, its Kafka bytes and its day', () 
 
 test('a location has the topic id, and refuses names that are no folders', () => {
   assert.equal(tableLocation('default', 'a.b_c-d', 'AAAAAAAAAAAAAAAAAAAAAQ'), 'default/a.b_c-d-AAAAAAAAAAAAAAAAAAAAAQ')
+  const id = 'AAAAAAAAAAAAAAAAAAAAAQ'
+  for (const topic of ['-x', '.hidden', '.ketch-x', '...'])
+    assert.equal(tableLocation('default', topic, id), `default/_${topic}-${id}`)
+  const long = tableLocation('default', 'A'.repeat(249), id)
+  assert.ok(long.length < 240 && long.endsWith(`A-${id}`), long)
   for (const [namespace, topic] of [
     ['..', 'a'],
     ['a/b', 'a'],
     ['', 'a'],
-    ['a', '../x'],
+    ['a', 'b/../x'],
     ['a', 'x%20'],
   ] as const)
     assert.throws(() => tableLocation(namespace, topic, 'id'), /cannot name a table/)

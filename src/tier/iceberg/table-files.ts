@@ -78,16 +78,23 @@ export function readDataFileName(uriOrKey: string): Omit<DataFileName, 'partitio
 /** A topic's or a namespace's name is one segment of a key and must not be read as part of a URI. */
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/
 
+/** With the topic id, the longest name of a topic would be longer than a file's name may be. The id tells them apart. */
+const LONGEST_TOPIC = 200
+
 /**
  * Returns the location of a topic's table, as a key. The topic id tells a topic from a deleted one of the same name.
- * Throws an Error if the namespace or the topic cannot be a folder.
+ * Every name that Kafka allows to a topic names a table. Throws an Error if the namespace or the topic cannot be a
+ * folder.
  */
 export function tableLocation(namespace: string, topic: string, topicId: string): string {
-  for (const [what, name] of [
-    ['namespace', namespace],
-    ['topic', `${topic}-${topicId}`],
+  // A leading '.' or '-' would hide the folder, or be an option of a command.
+  const begun = /^[.-]/.test(topic) ? `_${topic}` : topic
+  const folder = `${begun.slice(0, LONGEST_TOPIC)}-${topicId}`
+  for (const [what, name, segment] of [
+    ['namespace', namespace, namespace],
+    ['topic', topic, folder],
   ] as const)
-    if (!SEGMENT.test(name))
+    if (!SEGMENT.test(segment))
       throw new Error(`${what} '${name}' cannot name a table: expected letters, digits, '_', '-' and '.'`)
-  return `${namespace}/${topic}-${topicId}`
+  return `${namespace}/${folder}`
 }

@@ -18,9 +18,11 @@ export interface DropRooms {
   /** Throws or rejects without the lease. */
   confirm(): Promise<void>
   isRunning(topicId: string): boolean
+  /** Runs the drop of a table as the only work of its topic. No work uses what it knew of the table before. */
+  alone(topicId: string, drop: () => Promise<void>): Promise<void>
 }
 
-export async function dropTables({ parts, meters, confirm, isRunning }: DropRooms): Promise<void> {
+export async function dropTables({ parts, meters, confirm, isRunning, alone }: DropRooms): Promise<void> {
   const { catalogue, clock, settings, breaker, notices } = parts
   const current = catalogue.current()
   const existing = mayExist(current)
@@ -28,14 +30,14 @@ export async function dropTables({ parts, meters, confirm, isRunning }: DropRoom
     const topic = current.topicsById.get(topicId)
     if (isRunning(topicId)) continue
     try {
-      if (topic !== undefined && isSwitchedOff(topic)) await drop(topicId, notice)
+      if (topic !== undefined && isSwitchedOff(topic)) await alone(topicId, () => drop(topicId, notice))
       else if (existing.has(topicId)) {
         if (notice.droppedAtMs !== null) await change(topicId, now => ({ ...now, droppedAtMs: null }))
       } else if (notice.droppedAtMs === null) {
         await parts.jobs.remove(topicId)
         await change(topicId, now => ({ ...now, droppedAtMs: Math.floor(clock.now()) }))
       } else if (settings.get('storage.remote.iceberg.keep-deleted-tables')) await change(topicId, () => null)
-      else if (clock.now() - notice.droppedAtMs >= DAY_MS) await drop(topicId, notice)
+      else if (clock.now() - notice.droppedAtMs >= DAY_MS) await alone(topicId, () => drop(topicId, notice))
     } catch (error) {
       meters.phaseFailed('upkeep', notice.topicName, error)
     }
@@ -44,6 +46,9 @@ export async function dropTables({ parts, meters, confirm, isRunning }: DropRoom
   async function drop(topicId: string, { topicName }: TableNotice): Promise<void> {
     if (breaker.isOpen) return
     await confirm()
+    const topic = catalogue.current().topicsById.get(topicId)
+    // An operator may have switched it on again meanwhile.
+    if (topic !== undefined && !isSwitchedOff(topic)) return
     await parts.jobs.remove(topicId)
     await dropTable(parts.objects, tableLocation(parts.namespace, topicName, topicId))
     parts.archive.forget(topicId)

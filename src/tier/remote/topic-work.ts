@@ -50,6 +50,12 @@ export class TopicWork {
   }
 
   /** Says whether a round has something to do for the topic. It asks neither the store nor the place. */
+  /** The table was dropped, or may have been. */
+  loseTable(): void {
+    this.#table.forget()
+    this.#isDirty = true
+  }
+
   isDue(jobs: Jobs | Unreadable, { isCopied }: Pick<TopicConfig, 'isCopied'>): boolean {
     if (this.#isDirty || !this.#table.isNotified || this.#upkeep.isDue()) return true
     if ('kind' in jobs) return false
