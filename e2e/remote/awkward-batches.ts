@@ -50,7 +50,7 @@ export function batchesOfAllCodecs(seed: number, count: number, { producerId, pr
 
 const codecOf = (place: number): Codec => codecs[place % codecs.length]!
 
-/** Batches whose times nobody expects: none, before 1970, beyond 2^53, of 64 bits, and headers that say other times. */
+/** Batches with hostile times: none, before 1970, beyond 2^53, of 64 bits, and headers that say other times. */
 export function batchesOfAnyTime(seed: number): Buffer[] {
   const random = seededRandom(seed)
   const bases = [-1n, 0n, 1n, START, 2n ** 53n + 1n, 2n ** 62n, -(2n ** 40n), -(2n ** 62n), 253_402_300_800_000n]

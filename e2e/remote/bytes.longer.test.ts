@@ -1,5 +1,5 @@
-// A short part of bytes.all.test.ts: batches of all codecs and of any time come back from the remote tier byte for byte,
-// and look-ups by time answer as before.
+// A short part of bytes.all.test.ts: batches of all codecs and of any time come back from the remote tier byte for
+// byte, and look-ups by time answer as before.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

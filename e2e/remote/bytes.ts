@@ -1,5 +1,5 @@
-// What a test of the remote tier sees of a topic before its records leave the local store, and compares afterwards: the
-// bytes of all batches, answers to fetches in the middle of batches, look-ups by time, and ends of leader epochs.
+// Sees a topic before its records leave the local store, and compares it with what clients get afterwards: the bytes
+// of all batches, answers to fetches in the middle of batches, look-ups by time, and ends of leader epochs.
 
 import assert from 'node:assert/strict'
 import { offsetForLeaderEpoch } from '../../src/protocol/messages/offset-for-leader-epoch.ts'

@@ -78,7 +78,7 @@ export function readDataFileName(uriOrKey: string): Omit<DataFileName, 'partitio
 /** A topic's or a namespace's name is one segment of a key and must not be read as part of a URI. */
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9._-]*$/
 
-/** With the topic id, the longest name of a topic would be longer than a file's name may be. The id tells them apart. */
+/** Characters of a topic's name in that of its folder. The longest name and the id would be too long for a file. */
 const LONGEST_TOPIC = 200
 
 /**
