@@ -132,6 +132,7 @@ test('the epochs that a trim drops stay in the document, those below the log sta
   assert.equal(beforeTrim(stored, live, 10), null, 'the document has the first one already')
   assert.deepEqual(beforeTrim(stored, live, 15)?.remote?.epochs, [epoch(1, 0), epoch(2, 10)], 'it may be lost later')
   assert.deepEqual(beforeTrim(stored, live, 20)?.remote?.epochs, [epoch(1, 0), epoch(2, 10)])
+  assert.deepEqual(beforeTrim(stored, live, 25)?.remote?.epochs, live, 'the stream may forget the newest one too')
   assert.equal(beforeTrim(document([]), live, 20), null)
 })
 

@@ -67,6 +67,7 @@ export class TableReads {
         if (waiting.length === 0) return
         if (tier === null) {
           for (const { state } of waiting) state.failedToRead(NO_TIER)
+          this.#warnUnread(waiting, new Error(NO_TIER))
           return
         }
         await this.#attempt(tier, waiting)
@@ -91,16 +92,19 @@ export class TableReads {
       }
     } catch (error) {
       if (!(error instanceof TierAway) && !isStoreFailure(error)) throw error
-      const { name } = waiting[0]!.state.topic
       for (const { partition } of leads) partition.state.failedToRead(error.message)
-      this.#rooms.logger
-        .limited('table-unread', 60_000)
-        .warn('the table of a topic cannot be read; until it is, partitions of the topic take no records', {
-          topic: name,
-          partitions: leads.length,
-          error,
-        })
+      this.#warnUnread(waiting, error)
     }
+  }
+
+  #warnUnread(waiting: readonly Partition[], error: Error): void {
+    this.#rooms.logger
+      .limited('table-unread', 60_000)
+      .warn('the table of a topic cannot be read; until it is, partitions of the topic take no records', {
+        topic: waiting[0]!.state.topic.name,
+        partitions: waiting.length,
+        error,
+      })
   }
 }
 

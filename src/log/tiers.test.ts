@@ -302,6 +302,7 @@ test('a broker without a remote tier refuses cold reads and appends, and names t
     assert.ok(isRefusal(refusal) && refusal.name === 'KAFKA_STORAGE_ERROR')
     assert.match(refusal.message, /storage\.remote\.path/)
   }
+  assert.match(next.lines.join(''), /WARN .*take no records topic=orders .*storage\.remote\.path must be set/)
 })
 
 test('a read that a trim overtakes goes on in the archive', async t => {

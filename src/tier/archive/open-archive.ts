@@ -15,6 +15,7 @@ import { FileTrouble, OpenFiles } from './open-files.ts'
 import { PartCache } from './part-cache.ts'
 import { Closed, ReadQueue } from './read-queue.ts'
 import { type Progress, type ReadAsk, Reading, type ReadRooms } from './reading.ts'
+import { tableAbsent } from './spots.ts'
 import { type KnownTable, type LoadedTable, Tables } from './tables.ts'
 import { firstSince, largest, type Searcher, type TimeAsk } from './time-lookup.ts'
 import { TooLate, troubleOf } from './trouble.ts'
@@ -139,16 +140,12 @@ class IcebergArchive implements OpenArchive {
 
   firstSince(place: ArchivePlace, timestamp: number, from: number, until: number, patience: Patience) {
     const ask = { partition: place.partition, from, until }
-    return this.#search(place, ask, patience, (searcher, { loaded }) =>
-      loaded === null ? null : firstSince(searcher, loaded, ask, timestamp),
-    )
+    return this.#search(place, ask, patience, (searcher, loaded) => firstSince(searcher, loaded, ask, timestamp))
   }
 
   largest(place: ArchivePlace, from: number, until: number, patience: Patience) {
     const ask = { partition: place.partition, from, until }
-    return this.#search(place, ask, patience, (searcher, { loaded }) =>
-      loaded === null ? null : largest(searcher, loaded, ask),
-    )
+    return this.#search(place, ask, patience, (searcher, loaded) => largest(searcher, loaded, ask))
   }
 
   refresh(topicId: string): void {
@@ -282,7 +279,7 @@ class IcebergArchive implements OpenArchive {
     place: ArchivePlace,
     { partition, from, until }: TimeAsk,
     patience: Patience,
-    work: (searcher: Searcher, known: KnownTable) => Promise<FoundOffset | null> | null,
+    work: (searcher: Searcher, loaded: LoadedTable) => Promise<FoundOffset | null>,
   ): Promise<FoundOffset | null | ArchiveTrouble> {
     if (this.#isClosed) return CLOSED
     const go = async (): Promise<FoundOffset | null | ArchiveTrouble> => {
@@ -301,7 +298,8 @@ class IcebergArchive implements OpenArchive {
           const { loaded } = known
           const isWhole = loaded !== null && covers(loaded.archived, partition, [from, until])
           if (!isWhole && !isRefreshed && !this.#isFresh(place, FRESH_MS)) return STALE
-          return await work({ files, search }, known)
+          if (loaded === null) throw tableAbsent()
+          return await work({ files, search }, loaded)
         })
       try {
         return await (this.#queue.run(task) ?? BUSY)

@@ -7,7 +7,7 @@ import { type Archived, covers } from '../iceberg/ranges.ts'
 import { loadPart } from './load-part.ts'
 import type { OpenFiles } from './open-files.ts'
 import type { PartCache } from './part-cache.ts'
-import { checkLost, locate, mergeBatches, type PartAt } from './spots.ts'
+import { checkLost, locate, mergeBatches, type PartAt, tableAbsent } from './spots.ts'
 import type { KnownTable } from './tables.ts'
 
 export interface ReadAsk {
@@ -69,7 +69,7 @@ export class Reading {
   /** Runs until the read has its answer or needs something. Throws FileTrouble or DamagedTable. */
   run(): Progress {
     const { loaded } = this.#known
-    if (loaded === null) return { kind: 'none' }
+    if (loaded === null) throw tableAbsent()
     const { partition, until } = this.#ask
     checkLost(loaded, partition)
     for (;;) {

@@ -15,6 +15,16 @@ export class DamagedTable extends Error {
   override readonly name = 'DamagedTable'
 }
 
+/**
+ * Returns the error for a topic without a table. A log asks only for what it knows to be archived, so a reader must not
+ * pass over these offsets.
+ */
+export function tableAbsent(): DamagedTable {
+  return new DamagedTable(
+    'the place has no table of the topic: the table was removed, or storage.remote.path names another place',
+  )
+}
+
 export interface PartAt {
   /** Names the part among all files of the place. */
   readonly key: string

@@ -18,9 +18,11 @@ export interface DropRooms {
   /** Throws or rejects without the lease. */
   confirm(): Promise<void>
   isRunning(topicId: string): boolean
+  /** Runs the drop of a table as the only work of its topic. No work uses what it knew of the table before. */
+  alone(topicId: string, drop: () => Promise<void>): Promise<void>
 }
 
-export async function dropTables({ parts, meters, confirm, isRunning }: DropRooms): Promise<void> {
+export async function dropTables({ parts, meters, confirm, isRunning, alone }: DropRooms): Promise<void> {
   const { catalogue, clock, settings, breaker, notices } = parts
   const current = catalogue.current()
   const existing = mayExist(current)
@@ -29,22 +31,26 @@ export async function dropTables({ parts, meters, confirm, isRunning }: DropRoom
     if (isRunning(topicId)) continue
     try {
       // A topic that was switched on again begins with a new table, once the former one is gone.
-      if (notice.isDropping || (topic !== undefined && isSwitchedOff(topic))) await drop(topicId, notice)
+      if (notice.isDropping || (topic !== undefined && isSwitchedOff(topic)))
+        await alone(topicId, () => drop(topicId, notice))
       else if (existing.has(topicId)) {
         if (notice.droppedAtMs !== null) await change(topicId, now => ({ ...now, droppedAtMs: null }))
       } else if (notice.droppedAtMs === null) {
         await parts.jobs.remove(topicId)
         await change(topicId, now => ({ ...now, droppedAtMs: Math.floor(clock.now()) }))
       } else if (settings.get('storage.remote.iceberg.keep-deleted-tables')) await change(topicId, () => null)
-      else if (clock.now() - notice.droppedAtMs >= DAY_MS) await drop(topicId, notice)
+      else if (clock.now() - notice.droppedAtMs >= DAY_MS) await alone(topicId, () => drop(topicId, notice))
     } catch (error) {
       meters.phaseFailed('upkeep', notice.topicName, error)
     }
   }
 
-  async function drop(topicId: string, { topicName }: TableNotice): Promise<void> {
+  async function drop(topicId: string, { topicName, isDropping }: TableNotice): Promise<void> {
     if (breaker.isOpen) return
     await confirm()
+    const topic = catalogue.current().topicsById.get(topicId)
+    // An operator may have switched it on again meanwhile.
+    if (!isDropping && topic !== undefined && !isSwitchedOff(topic)) return
     // From here on no other work begins on the table, also at a holder that takes over.
     await change(topicId, now => ({ ...now, isDropping: true }))
     await parts.jobs.remove(topicId)

@@ -4,7 +4,9 @@
 import assert from 'node:assert/strict'
 import { rename, rm } from 'node:fs/promises'
 import { test } from 'node:test'
+import { eventually } from '../../../testing/eventually.ts'
 import { type HolderWorldOptions, inBucket, openHolderWorld, TOPIC_ID } from '../../../testing/holder-world.ts'
+import { auditTable } from '../../../testing/iceberg-audit.ts'
 import { assertArchived, TOPIC } from '../../../testing/offloading.ts'
 import { everyNth, startS3Stub } from '../../../testing/s3-stub.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
@@ -436,6 +438,27 @@ test('a drop that a holder leaves half done is finished before the topic begins 
   world.touch()
   await world.round(two.holder)
   await assertArchived((await world.table())!, all)
+})
+
+test('a topic that is switched on again while its table is dropped gets a new and whole table', async t => {
+  const stub = await startS3Stub(t)
+  const world = await openHolderWorld(t, inBucket(stub))
+  const all = [world.seal(0, 0), world.seal(0, 6)]
+  const { holder } = await world.openTier()
+  await world.round(holder)
+  world.setTopic({ 'remote.storage.enable': 'false', 'remote.log.delete.on.disable': 'true' })
+  let deletions = 0
+  stub.faultOf = ({ operation }) => (operation.startsWith('Delete') && deletions++ === 0 ? { delayMs: 500 } : null)
+  const dropping = world.round(holder)
+  await eventually('the table is being dropped', () => deletions > 0)
+  world.setTopic()
+  all.push(world.seal(0, 12))
+  await world.round(holder)
+  await dropping
+  await world.round(holder)
+  await assertArchived((await world.table())!, all)
+  const { findings } = await auditTable(world.objects, world.location, { nowMs: systemClock.now(), graceMs: DAY_MS })
+  assert.deepEqual(findings, [])
 })
 
 test('done jobs beyond the retention count are forgotten', async t => {

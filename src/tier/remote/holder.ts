@@ -123,13 +123,28 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
         await lease.look()
         if (service !== now || !lease.isHeld) throw new NotHolder('this broker no longer holds the lease')
       }
-      if (service === now) await dropTables({ parts, meters, confirm, isRunning: topicId => running.has(topicId) })
+      const isRunning = (topicId: string) => running.has(topicId)
+      const alone = (topicId: string, drop: () => Promise<void>) => dropAlone(now, topicId, drop)
+      if (service === now) await dropTables({ parts, meters, confirm, isRunning, alone })
       if (due.length > 0) jobsOf = await parts.jobs.ofAll(topics.map(({ topic }) => topic.topicId))
       if (service === now) await forgetDone(now)
       if (service === now) await tell()
     } catch (error) {
       if (!isStoreFailure(error) && !(error instanceof NotHolder)) throw error
       meters.phaseFailed('offload', '', error)
+    }
+  }
+
+  /** The next rounds begin while a table is dropped, and its topic may be on the remote tier again by then. */
+  async function dropAlone({ topics }: Service, topicId: string, drop: () => Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    running.set(topicId, promise)
+    try {
+      await drop()
+    } finally {
+      topics.get(topicId)?.loseTable()
+      running.delete(topicId)
+      resolve()
     }
   }
 

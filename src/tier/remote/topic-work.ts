@@ -49,6 +49,12 @@ export class TopicWork {
     this.#isDirty = true
   }
 
+  /** The table was dropped, or may have been. */
+  loseTable(): void {
+    this.#table.forget()
+    this.#isDirty = true
+  }
+
   /** Says whether a round has something to do for the topic. It asks neither the store nor the place. */
   isDue(jobs: Jobs | Unreadable, { isCopied }: Pick<TopicConfig, 'isCopied'>): boolean {
     if (this.#isDirty || !this.#table.isNotified || this.#upkeep.isDue()) return true
