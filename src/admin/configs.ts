@@ -41,11 +41,12 @@ import type {
 } from './contract.ts'
 import { describeKafkaConfigs, type KafkaConfigRooms, settingBehind } from './kafka-configs.ts'
 import { levelObjection, listLoggers, setLevels } from './loggers.ts'
-import { checkTierBrokers, type RemoteTopicRooms } from './remote-topics.ts'
+import { checkRemoteTopic, type RemoteTopicRooms } from './remote-topics.ts'
 
 export interface ConfigRooms extends KafkaConfigRooms {
   readonly catalogue: CatalogueKeeper
   readonly cluster: KafkaConfigRooms['cluster'] & RemoteTopicRooms['cluster']
+  readonly remoteTier?: RemoteTopicRooms['remoteTier']
   readonly logger: Logger
 }
 
@@ -206,7 +207,7 @@ function editTopic(rooms: ConfigRooms, topic: Topic, { edits, isWhole }: ConfigC
   }
   const wrong = checkTopicConfigs(configs, pattern, settings, topic.resolved)
   if (wrong !== null) return because(INVALID_CONFIG, wrong)
-  const old = checkTierBrokers(rooms, topic.name, configs, topic)
+  const old = checkRemoteTopic(rooms, topic.name, configs, topic)
   if (old !== null) return old
   const pinned = topic.pinned[PINNED]!
   const isDeleted = edits.some(({ name, operation }) => name === PINNED && operation === 'delete')

@@ -41,7 +41,7 @@ import type {
   TopicOutcome,
   TopicReference,
 } from './contract.ts'
-import { checkTierBrokers } from './remote-topics.ts'
+import { checkRemoteTopic } from './remote-topics.ts'
 import { checkReplicas, checkSize, factorOf, placeByFactor, withAssigned } from './replicas.ts'
 
 export interface TopicRooms {
@@ -234,7 +234,7 @@ function checkNewTopic(
   const configs = Object.fromEntries(request.configs.map(config => [config.name, config.value as string]))
   const wrong = checkTopicConfigs(configs, pattern, rooms.settings)
   if (wrong !== null) return because(INVALID_CONFIG, wrong)
-  const old = checkTierBrokers(rooms, name, configs, null)
+  const old = checkRemoteTopic(rooms, name, configs, null)
   if (old !== null) return old
 
   const placed =

@@ -22,6 +22,7 @@ import type { Store } from '../store/store.ts'
 import type { History } from '../telemetry/history.ts'
 import type { Logger, RequestScope } from '../telemetry/logger.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import type { RemoteTier } from '../tier/remote/remote-tier.ts'
 import type { StorageWorker } from '../tier/worker.ts'
 import type { Audited } from './audit.ts'
 import type { Authentication } from './authentication.ts'
@@ -82,6 +83,7 @@ export interface Rooms {
   readonly authentication: Authentication
   readonly cluster: Cluster
   readonly storageWorker: StorageWorker
+  readonly remoteTier?: Pick<RemoteTier, 'noticed'> | null
   /** This broker's node id. */
   readonly nodeId: number
   readonly settings: Settings
