@@ -7,7 +7,7 @@ import { type FileHandle, lstat, mkdir, open, realpath, rmdir, unlink } from 'no
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
-import { checkRange } from './byte-range.ts'
+import { checkMemory, checkRange } from './byte-range.ts'
 import { codeOf, folderError, isAbsence } from './folder-errors.ts'
 import { sweepLeftOvers, walkObjects } from './folder-walk.ts'
 import { type ByteRange, checkKey, type ObjectFacts, ObjectStoreError, type Objects } from './objects.ts'
@@ -148,7 +148,7 @@ function folderObjects(folder: string, { clock, random, warn }: FolderDeps): Obj
         const stats = await file.stat()
         if (stats.isDirectory()) return null
         if (!stats.isFile()) throw new ObjectStoreError('refused', `cannot read ${path}: it is not a file`)
-        return await readRange(file, stats.size, range)
+        return await readRange(file, path, stats.size, range)
       } catch (error) {
         throw folderError(`read ${path}`, error)
       } finally {
@@ -225,9 +225,10 @@ async function lookAt(path: string) {
   }
 }
 
-async function readRange(file: FileHandle, size: number, range: ByteRange | undefined) {
+async function readRange(file: FileHandle, path: string, size: number, range: ByteRange | undefined) {
   const start = Math.min(range?.start ?? 0, size)
   const end = Math.min(range?.end ?? size, size)
+  checkMemory(path, end - start, range)
   // Memory of its own: a slice of Node's pool could not be transferred.
   const bytes = new Uint8Array(end - start)
   for (let done = 0; done < bytes.length; ) {
