@@ -13,8 +13,8 @@ export function checkRange(range: ByteRange | undefined): void {
   )
 }
 
-/** Only metadata is read whole. A table of ten thousand commits has some 5 MB of it. */
-const MOST_WHOLE_BYTES = 256 * 1024 ** 2
+/** Only metadata is read whole. That of ten thousand commits has some 5 MB. */
+const MOST_WHOLE_BYTES = 64 * 1024 ** 2
 /** The largest parts of data files are columns of a row group. */
 const MOST_RANGE_BYTES = 2 * 1024 ** 3
 
