@@ -136,6 +136,12 @@ test('a folder that cannot be created is told, and rejects each call', async t =
   await assert.rejects(objects.read('a'), failing('away', /the folder does not exist/))
 })
 
+test('a folder in a file system that creates none is told at once', async t => {
+  const warned: string[] = []
+  await open(t, '/proc/ketch/tables', text => warned.push(text))
+  assert.match(warned[0] ?? '', /^cannot create the folder \/proc\/ketch\/tables: ENOENT/)
+})
+
 test('a file that is not a plain one is refused, and a read does not wait for it', async t => {
   const folder = await folderOf(t)
   const objects = await open(t, folder)

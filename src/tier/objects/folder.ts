@@ -3,7 +3,7 @@
 // a link that somebody else places must not lead a read or a write out of it.
 
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, realpath, rmdir, unlink } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, realpath, rmdir, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
@@ -34,9 +34,9 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
  */
 export async function openFolder(path: string, deps: FolderDeps): Promise<Objects> {
   try {
-    const first = await mkdir(path, { recursive: true })
+    const first = await makeFolders(path)
     // The names of new folders must be as durable as the objects in them.
-    if (first !== undefined)
+    if (first !== null)
       for (let made = path; made !== dirname(first); made = dirname(made)) await syncFolder(dirname(made))
   } catch (error) {
     // A disk that is away must not end the start. A folder that is missing rejects each call.
@@ -214,6 +214,28 @@ function folderObjects(folder: string, { clock, random, warn }: FolderDeps): Obj
       await sweep
     },
   }
+}
+
+/**
+ * Creates a folder and those above it. Resolves with the uppermost new one; null if there is none. Node's recursive
+ * mkdir never ends in a file system that creates no folder and calls it missing, such as /proc.
+ */
+async function makeFolders(path: string): Promise<string | null> {
+  let first: string | null = null
+  try {
+    await mkdir(path)
+    return path
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return null
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+    first = await makeFolders(dirname(path))
+  }
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
+  return first ?? path
 }
 
 async function lookAt(path: string) {
