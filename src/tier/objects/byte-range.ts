@@ -19,7 +19,7 @@ const MOST_WHOLE_BYTES = 64 * 1024 ** 2
 const MOST_RANGE_BYTES = 2 * 1024 ** 3
 
 /**
- * Throws an ObjectStoreError if so many bytes should not be held at once: another program may have put anything under
+ * Throws an ObjectStoreError for more bytes than the broker holds at once: another program may have put anything under
  * the name, and memory that cannot be had would end the broker. `what` names the object.
  */
 export function checkMemory(what: string, bytes: number, range: ByteRange | undefined): void {

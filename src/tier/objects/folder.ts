@@ -217,7 +217,7 @@ function folderObjects(folder: string, { clock, random, warn }: FolderDeps): Obj
 }
 
 /**
- * Creates a folder and those above it. Resolves with the uppermost new one; null if there is none. Node's recursive
+ * Creates a folder and those above it. Resolves with the uppermost new one; null if no folder is new. Node's recursive
  * mkdir never ends in a file system that creates no folder and calls it missing, such as /proc.
  */
 async function makeFolders(path: string): Promise<string | null> {

@@ -190,7 +190,7 @@ async function bytesOf(
   try {
     checkMemory(what, expected ?? 0, range)
   } catch (error) {
-    // A body that nobody reads would keep its connection.
+    // A body that is not read would keep its connection.
     chunks?.destroy?.()
     throw error
   }
