@@ -9,13 +9,14 @@ import type { Archive, ArchivePlace, ArchiveRead, ArchiveTrouble } from '../../l
 import type { FoundOffset } from '../../log/time-search.ts'
 import { DecoderThreads } from '../columns/decoder-thread.ts'
 import { covers } from '../iceberg/ranges.ts'
+import { uriOf } from '../iceberg/table-files.ts'
 import type { Objects } from '../objects/objects.ts'
 import { Ahead } from './ahead.ts'
 import { FileTrouble, OpenFiles } from './open-files.ts'
 import { PartCache } from './part-cache.ts'
 import { Closed, ReadQueue } from './read-queue.ts'
 import { type Progress, type ReadAsk, Reading, type ReadRooms } from './reading.ts'
-import { tableAbsent } from './spots.ts'
+import { DamagedTable, tableAbsent } from './spots.ts'
 import { type KnownTable, type LoadedTable, Tables } from './tables.ts'
 import { firstSince, largest, type Searcher, type TimeAsk } from './time-lookup.ts'
 import { TooLate, troubleOf } from './trouble.ts'
@@ -29,6 +30,8 @@ export interface ArchiveOptions {
   readonly cacheBytes: number
   /** The key of the folder of a topic's table. */
   readonly locationOf: (place: ArchivePlace) => string
+  /** The version that the topic's table is known to have had; 0 if it is not known to exist. */
+  readonly noticed?: (topicId: string) => number
   readonly watch?: Partial<ArchiveWatch>
 }
 
@@ -86,6 +89,8 @@ class IcebergArchive implements OpenArchive {
   readonly #tables: Tables
   readonly #ahead: Ahead
   readonly #watch: Partial<ArchiveWatch>
+  readonly #noticed: (topicId: string) => number
+  readonly #uriOf: (place: ArchivePlace) => string
   /** Equal reads are one. */
   readonly #reads = new Map<string, Promise<ArchiveRead>>()
   /** Answers those who wait when the archive is closed. */
@@ -94,11 +99,13 @@ class IcebergArchive implements OpenArchive {
 
   constructor(
     objects: Objects,
-    { threads, queueCapacity, cacheBytes, locationOf, watch = {} }: ArchiveOptions,
+    { threads, queueCapacity, cacheBytes, locationOf, noticed = () => 0, watch = {} }: ArchiveOptions,
     clock: Clock,
   ) {
     this.#clock = clock
     this.#watch = watch
+    this.#noticed = noticed
+    this.#uriOf = place => uriOf(objects, locationOf(place))
     this.#queue = new ReadQueue(threads, queueCapacity, waiting => watch.queueLength?.(waiting))
     this.#rooms = {
       files: new OpenFiles(clock, objects, { fetched: (bytes, tookMs) => watch.fetched?.(bytes, tookMs) }),
@@ -185,8 +192,9 @@ class IcebergArchive implements OpenArchive {
     try {
       const progress = new Reading(this.#rooms, known, ask).run()
       if (progress.kind === 'done') return this.#served(place, ask, known, progress)
-      const isCertain = progress.kind === 'none' && this.#isFresh(place, FRESH_MS)
-      return isCertain ? NOTHING : null
+      if (progress.kind !== 'none' || !this.#isFresh(place, FRESH_MS)) return null
+      this.#checkVersion(place, known)
+      return NOTHING
     } catch (error) {
       // The table may have been mended since it was read.
       return this.#isFresh(place, FRESH_MS) ? troubleOf(error) : null
@@ -224,14 +232,31 @@ class IcebergArchive implements OpenArchive {
     return await this.#onTable(place, async (known, isRefreshed) => {
       const reading = new Reading(this.#rooms, known, ask)
       let progress = await reading.finish()
-      if (progress.kind === 'none') return isRefreshed || this.#isFresh(place, FRESH_MS) ? NOTHING : STALE
+      if (progress.kind === 'none') {
+        if (!isRefreshed && !this.#isFresh(place, FRESH_MS)) return STALE
+        this.#checkVersion(place, known)
+        return NOTHING
+      }
       if (progress.kind === 'gap') {
         if (!isRefreshed) return STALE
+        this.#checkVersion(place, known)
         reading.skipGap()
         progress = await reading.finish()
       }
       return progress.kind === 'done' ? this.#served(place, ask, known, progress) : NOTHING
     })
+  }
+
+  /**
+   * Throws DamagedTable if the table is older than it was: what it does not have may have been archived. The folder of
+   * the tables may not be mounted, for example.
+   */
+  #checkVersion(place: ArchivePlace, { loaded }: KnownTable): void {
+    const expected = this.#noticed(place.topicId)
+    const found = loaded?.table.version ?? 0
+    if (found >= expected) return
+    const has = found === 0 ? 'has no table' : `has version ${found} of the table`
+    throw new DamagedTable(`${this.#uriOf(place)} ${has}, and it had version ${expected}`)
   }
 
   #served(
@@ -298,6 +323,7 @@ class IcebergArchive implements OpenArchive {
           const { loaded } = known
           const isWhole = loaded !== null && covers(loaded.archived, partition, [from, until])
           if (!isWhole && !isRefreshed && !this.#isFresh(place, FRESH_MS)) return STALE
+          if (!isWhole) this.#checkVersion(place, known)
           if (loaded === null) throw tableAbsent()
           return await work({ files, search }, loaded)
         })

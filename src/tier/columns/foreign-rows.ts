@@ -239,9 +239,9 @@ const ABORTED = 2
 
 /** hyparquet has Snappy itself. Pages in LZ4 are refused. */
 const UNPACKERS: Compressors = {
-  ZSTD: input => zstdDecompressSync(input),
-  GZIP: input => gunzipSync(input),
-  BROTLI: input => brotliDecompressSync(input),
+  ZSTD: (input, size) => zstdDecompressSync(input, { maxOutputLength: Math.max(1, size) }),
+  GZIP: (input, size) => gunzipSync(input, { maxOutputLength: Math.max(1, size) }),
+  BROTLI: (input, size) => brotliDecompressSync(input, { maxOutputLength: Math.max(1, size) }),
 }
 
 /** Returns the rows of the group in the order of their offsets. */

@@ -100,6 +100,11 @@ const SNAPSHOT_MEMBERS: readonly (readonly [name: string, form: string, check: C
 ]
 
 const GZIP = Buffer.from([0x1f, 0x8b])
+/**
+ * Metadata of ten thousand commits has some 5 MB. Parsing stops everything else, and a few bytes of gzip can hold
+ * gigabytes.
+ */
+const MOST_BYTES = 32 * 1024 ** 2
 
 /** Parses the bytes of a metadata file; `name` names it in errors. Throws BadMetadata. */
 export function parseMetadata(bytes: Uint8Array, name: string): TableMetadata {
@@ -133,7 +138,9 @@ export function parseMetadata(bytes: Uint8Array, name: string): TableMetadata {
 
 function parse(bytes: Uint8Array, name: string): unknown {
   try {
-    const plain = GZIP.equals(bytes.subarray(0, GZIP.length)) ? gunzipSync(bytes) : bytes
+    const isPacked = GZIP.equals(bytes.subarray(0, GZIP.length))
+    const plain = isPacked ? gunzipSync(bytes, { maxOutputLength: MOST_BYTES }) : bytes
+    if (plain.length > MOST_BYTES) throw new Error(`it has ${plain.length} bytes, more than ${MOST_BYTES}`)
     return parseJson(new TextDecoder('utf-8', { fatal: true }).decode(plain))
   } catch (error) {
     throw new BadMetadata(`${name} cannot be read as JSON: ${(error as Error).message}`, { cause: error })

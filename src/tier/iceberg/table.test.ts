@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { archiveSegments, LOCATION, newest, newTable, testDeps, unguarded } from '../../../testing/iceberg-table.ts'
 import { type Call, MemoryObjects, withHooks } from '../../../testing/memory-objects.ts'
 import { ObjectStoreError } from '../objects/objects.ts'
@@ -104,5 +105,14 @@ test('metadata that is cut, no object, or of another format version is refused w
   ] as const) {
     await memory.replace(key, Buffer.from(bytes))
     await assert.rejects(loadTable(memory, LOCATION), expected)
+  }
+})
+
+test('metadata that would stop the broker while it is parsed is refused, also if it is packed', async () => {
+  const { memory } = await withVersions(2)
+  const blanks = Buffer.alloc(33 * 1024 ** 2, ' ')
+  for (const bytes of [blanks, gzipSync(blanks)]) {
+    await memory.replace(versionKey(LOCATION, 2), bytes)
+    await assert.rejects(loadTable(memory, LOCATION), /v2\.metadata\.json cannot be read as JSON: .*(33554432|larger)/)
   }
 })

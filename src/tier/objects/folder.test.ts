@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -136,6 +136,12 @@ test('a folder that cannot be created is told, and rejects each call', async t =
   await assert.rejects(objects.read('a'), failing('away', /the folder does not exist/))
 })
 
+test('a folder in a file system that creates none is told at once', async t => {
+  const warned: string[] = []
+  await open(t, '/proc/ketch/tables', text => warned.push(text))
+  assert.match(warned[0] ?? '', /^cannot create the folder \/proc\/ketch\/tables: ENOENT/)
+})
+
 test('a file that is not a plain one is refused, and a read does not wait for it', async t => {
   const folder = await folderOf(t)
   const objects = await open(t, folder)
@@ -143,6 +149,19 @@ test('a file that is not a plain one is refused, and a read does not wait for it
   await assert.rejects(objects.read('pipe'), failing('refused', /\/pipe: it is not a file/))
   assert.equal(await objects.stat('pipe'), null)
   assert.deepEqual(await Array.fromAsync(objects.list('')), [])
+})
+
+test('a file that another program made too large for memory is refused, and parts of it can be read', async t => {
+  const folder = await folderOf(t)
+  const objects = await open(t, folder)
+  await writeFile(join(folder, 'huge'), A)
+  await truncate(join(folder, 'huge'), 2 ** 40)
+  await assert.rejects(
+    objects.read('huge'),
+    failing('refused', /huge: 1099511627776 bytes are more than the 67108864 /),
+  )
+  await assert.rejects(objects.read('huge', { start: 0, end: 2 ** 39 }), failing('refused', /huge: 549755813888 bytes/))
+  assert.deepEqual(Buffer.from((await objects.read('huge', { start: 0, end: 1 }))!), A)
 })
 
 test('an object cannot be written below another object, or in place of a folder', async t => {

@@ -3,11 +3,11 @@
 // a link that somebody else places must not lead a read or a write out of it.
 
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open, realpath, rmdir, unlink } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, realpath, rmdir, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import type { Random } from '../../base/random.ts'
-import { checkRange } from './byte-range.ts'
+import { checkMemory, checkRange } from './byte-range.ts'
 import { codeOf, folderError, isAbsence } from './folder-errors.ts'
 import { sweepLeftOvers, walkObjects } from './folder-walk.ts'
 import { type ByteRange, checkKey, type ObjectFacts, ObjectStoreError, type Objects } from './objects.ts'
@@ -34,9 +34,9 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
  */
 export async function openFolder(path: string, deps: FolderDeps): Promise<Objects> {
   try {
-    const first = await mkdir(path, { recursive: true })
+    const first = await makeFolders(path)
     // The names of new folders must be as durable as the objects in them.
-    if (first !== undefined)
+    if (first !== null)
       for (let made = path; made !== dirname(first); made = dirname(made)) await syncFolder(dirname(made))
   } catch (error) {
     // A disk that is away must not end the start. A folder that is missing rejects each call.
@@ -148,7 +148,7 @@ function folderObjects(folder: string, { clock, random, warn }: FolderDeps): Obj
         const stats = await file.stat()
         if (stats.isDirectory()) return null
         if (!stats.isFile()) throw new ObjectStoreError('refused', `cannot read ${path}: it is not a file`)
-        return await readRange(file, stats.size, range)
+        return await readRange(file, path, stats.size, range)
       } catch (error) {
         throw folderError(`read ${path}`, error)
       } finally {
@@ -216,6 +216,28 @@ function folderObjects(folder: string, { clock, random, warn }: FolderDeps): Obj
   }
 }
 
+/**
+ * Creates a folder and those above it. Resolves with the uppermost new one; null if no folder is new. Node's recursive
+ * mkdir never ends in a file system that creates no folder and calls it missing, such as /proc.
+ */
+async function makeFolders(path: string): Promise<string | null> {
+  let first: string | null = null
+  try {
+    await mkdir(path)
+    return path
+  } catch (error) {
+    if (codeOf(error) === 'EEXIST' && (await stat(path)).isDirectory()) return null
+    if (codeOf(error) !== 'ENOENT' || dirname(path) === path) throw error
+    first = await makeFolders(dirname(path))
+  }
+  try {
+    await mkdir(path)
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error
+  }
+  return first ?? path
+}
+
 async function lookAt(path: string) {
   try {
     return await lstat(path)
@@ -225,9 +247,10 @@ async function lookAt(path: string) {
   }
 }
 
-async function readRange(file: FileHandle, size: number, range: ByteRange | undefined) {
+async function readRange(file: FileHandle, path: string, size: number, range: ByteRange | undefined) {
   const start = Math.min(range?.start ?? 0, size)
   const end = Math.min(range?.end ?? size, size)
+  checkMemory(path, end - start, range)
   // Memory of its own: a slice of Node's pool could not be transferred.
   const bytes = new Uint8Array(end - start)
   for (let done = 0; done < bytes.length; ) {

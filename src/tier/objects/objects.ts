@@ -32,7 +32,8 @@ export interface Objects {
   readonly uri: string
   /**
    * Resolves with the bytes of the range, or of the whole object; null if no object has the key. A range that passes
-   * the end is cut there. The bytes have an ArrayBuffer of their own, which the caller may transfer to a thread.
+   * the end is cut there. More than 64 MiB of a whole object, or 2 GiB of a range, are refused. The bytes have an
+   * ArrayBuffer of their own, which the caller may transfer to a thread.
    */
   read(key: string, range?: ByteRange): Promise<Uint8Array<ArrayBuffer> | null>
   /** Resolves with null if no object has the key. */

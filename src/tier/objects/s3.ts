@@ -2,7 +2,7 @@
 // has the connections, s3-upload.ts the writes in parts, and s3-errors.ts the meaning of a refusal.
 
 import { objectionToKey } from '../../base/object-key.ts'
-import { checkRange } from './byte-range.ts'
+import { checkMemory, checkRange } from './byte-range.ts'
 import { type ByteRange, checkKey, type ObjectFacts, ObjectStoreError, type Objects } from './objects.ts'
 import { ATTEMPTS, type GetObjectCommandOutput, loadS3, type S3Clients, type S3Options } from './s3-client.ts'
 import { kindOf, readFailure, s3Error } from './s3-errors.ts'
@@ -60,8 +60,9 @@ function s3Objects({ bucket: Bucket, prefix }: Bucket, clients: S3Clients): Obje
         throw s3Error(`read ${uri}/${key}`, error)
       }
       try {
-        return await bytesOf(answer, range)
+        return await bytesOf(`${uri}/${key}`, answer, range)
       } catch (error) {
+        if (error instanceof ObjectStoreError) throw error
         // The client repeats a request that got no answer, but not one whose body was cut.
         if (attempt < ATTEMPTS) continue
         throw new ObjectStoreError('away', `cannot read ${uri}/${key}: ${readFailure(error).said}`)
@@ -179,13 +180,25 @@ function timeOf(changed: Date | undefined): number {
 }
 
 /** Reads the body of an answer into memory of its own. Throws if the body is cut or fails its checksum. */
-async function bytesOf(answer: GetObjectCommandOutput, range: ByteRange | undefined): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks = answer.Body as AsyncIterable<Uint8Array> | undefined
+async function bytesOf(
+  what: string,
+  answer: GetObjectCommandOutput,
+  range: ByteRange | undefined,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks = answer.Body as (AsyncIterable<Uint8Array> & { destroy?(): void }) | undefined
   const expected = answer.ContentLength
+  try {
+    checkMemory(what, expected ?? 0, range)
+  } catch (error) {
+    // A body that is not read would keep its connection.
+    chunks?.destroy?.()
+    throw error
+  }
   let bytes = new Uint8Array(expected ?? 0)
   let filled = 0
   for await (const chunk of chunks ?? []) {
     if (filled + chunk.length > bytes.length) {
+      checkMemory(what, filled + chunk.length, range)
       const larger = new Uint8Array(Math.max(2 * bytes.length, filled + chunk.length))
       larger.set(bytes.subarray(0, filled))
       bytes = larger

@@ -59,6 +59,7 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
       queueCapacity: settings.get('storage.remote.iceberg.read.queue-capacity'),
       cacheBytes: settings.get('storage.remote.iceberg.read.cache-bytes'),
       locationOf: ({ topicId, topicName }) => tableLocation(namespace, topicName, topicId),
+      noticed: topicId => noticed(topicId),
       watch: { missing: (place, file) => void noteMissing(place, file) },
     },
     { clock },
@@ -69,6 +70,7 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
       for (const id of topicIds) archive.refresh(id)
     },
   })
+  const noticed = (topicId: string) => notices.state.tables.get(topicId)?.version ?? 0
   const jobs = new JobDocuments(rooms)
   const parts: TierParts = {
     ...{ settings, store, catalogue, clock, random, metrics, logger, unreadable: rooms.unreadable },
@@ -147,13 +149,13 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
     namespace,
     jobs,
     archive: meteredArchive(archive, clock, metrics),
-    noticed: topicId => notices.state.tables.get(topicId)?.version ?? 0,
+    noticed,
     async table({ id, name }) {
       if (notices.state.tables.get(id)?.isDropping === true)
         throw new TierAway('away', 'its former table is being dropped')
       const found = await loadedOrAway(id, name, clock.monotonic())
       if (found !== null) return factsOf(found)
-      const version = notices.state.tables.get(id)?.version ?? 0
+      const version = noticed(id)
       if (version === 0) return NO_TABLE
       const { message } = new TableMissing(uriOf(objects, tableLocation(namespace, name, id)), version)
       throw new TierAway('damaged', message)
