@@ -12,7 +12,7 @@ import { connect } from '../../../testing/wire.ts'
 import { openClusterCaller } from '../cluster-caller.ts'
 import { readCounter } from '../redis/probing.ts'
 import { isPassing, type Run } from '../run.ts'
-import type { Orders } from './orders.ts'
+import type { Orders } from '../orders.ts'
 import { askCleaned, PADDING } from './topics.ts'
 
 /** Values that are acknowledged while a fault goes on. */

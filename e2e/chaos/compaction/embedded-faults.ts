@@ -18,7 +18,7 @@ import {
   PROGRESS,
   watchForWaits,
 } from './common-faults.ts'
-import type { Orders } from './orders.ts'
+import type { Orders } from '../orders.ts'
 import { EMBEDDED_STEPS, PASS_STEPS } from './steps.ts'
 
 export interface EmbeddedFault {

@@ -11,7 +11,7 @@ import { isTakenForDead } from '../redis/faults.ts'
 import { readCounter } from '../redis/probing.ts'
 import { type Fault, keysWritten } from '../redis/round.ts'
 import { PROGRESS } from './common-faults.ts'
-import type { Orders } from './orders.ts'
+import type { Orders } from '../orders.ts'
 import { LAST } from './steps.ts'
 
 /**

@@ -12,8 +12,9 @@ import { openAlone, openReplicated, type RedisScene, type ReplicatedScene, type 
 import { EMBEDDED_FAULTS } from './embedded-faults.ts'
 import { runEmbeddedRound, seedOf } from './embedded-round.ts'
 import { lateRewrite, PATIENT } from './late-rewrite.ts'
-import { type Orders, openOrders } from './orders.ts'
+import { type Orders, openOrders } from '../orders.ts'
 import { killFaults, otherFaults, storeFaults } from './redis-faults.ts'
+import { STEPS } from './steps.ts'
 import { CLEANING, COMPACTED } from './topics.ts'
 
 export interface LongOptions {
@@ -90,7 +91,7 @@ async function playEmbedded(seed: number, round: number): Promise<boolean> {
 
 async function withOrders(work: (orders: Orders) => Promise<void>): Promise<void> {
   const ends: (() => Promise<void>)[] = []
-  const orders = await openOrders({ after: fn => void ends.push(fn) })
+  const orders = await openOrders({ after: fn => void ends.push(fn) }, STEPS)
   try {
     await work(orders)
   } finally {

@@ -34,7 +34,7 @@ import {
   reconfigure,
   watchForWaits,
 } from './common-faults.ts'
-import type { Orders } from './orders.ts'
+import type { Orders } from '../orders.ts'
 import { PASS_STEPS, REDIS_STEPS } from './steps.ts'
 
 /** The results of a pass that another leader has ended: it is refused, or Redis has closed the connection meanwhile. */
