@@ -40,16 +40,6 @@ const FLOORS: Readonly<Record<string, number>> = {
   'main.ts': 9,
 }
 
-/** Rooms that are complete but for their connection to the broker, which comes with the cold tier. */
-const UNCONNECTED = [
-  'src/log/archive.ts',
-  'src/tier/archive/',
-  'src/tier/columns/',
-  'src/tier/iceberg/',
-  'src/tier/objects/',
-  'src/tier/offload/',
-]
-
 /** External packages and the only places that may import them; Node's own modules are free. */
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@aws-sdk/client-s3': ['src/tier/objects/s3-client.ts'],
@@ -253,7 +243,6 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
     for (const file of files) if (!number.has(file)) visit(file)
   }
 
-  /** The rooms that wait for their connection are dead too, until the first file of them is connected. */
   function checkDeadFiles(): void {
     const reached = new Set<string>()
     const reach = (file: string): void => {
@@ -262,12 +251,8 @@ export function inspectHouse(sources: Sources, main = 'src/main.ts'): readonly F
       for (const { target } of imports.get(file)!) reach(target)
     }
     reach(main)
-    for (const file of files) {
-      const isWaiting = UNCONNECTED.some(room => file.startsWith(room))
-      if (isWaiting && reached.has(file)) fail(file, 1, 'the broker runs it', 'remove its room from UNCONNECTED')
-      if (isProduct(file) && !isWaiting && !reached.has(file))
-        fail(file, 1, 'nothing that main.ts runs imports it', 'remove it')
-    }
+    for (const file of files)
+      if (isProduct(file) && !reached.has(file)) fail(file, 1, 'nothing that main.ts runs imports it', 'remove it')
   }
 
   function checkText(): void {

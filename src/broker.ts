@@ -7,6 +7,7 @@ import { publishLag } from './admin/groups/lag-gauges.ts'
 import { createHealth, type HealthRooms } from './admin/health.ts'
 import { PeerMetrics } from './admin/peer-metrics.ts'
 import { RecordReaders } from './admin/records/readers.ts'
+import { SegmentInspections } from './admin/segment-inspections.ts'
 import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
 import { openPolicies, type Policies } from './auth/clients/policies.ts'
 import { watchRules } from './auth/clients/rule-watch.ts'
@@ -638,7 +639,15 @@ async function handOver({ cluster, reassign, logger }: Made): Promise<void> {
 // ---- the HTTP side
 
 /** The rooms that exist only for HTTP; openHttp makes them. */
-type OfHttp = 'accounts' | 'singleSignOn' | 'health' | 'build' | 'recordReaders' | 'peerMetrics' | 'consoleFiles'
+type OfHttp =
+  | 'accounts'
+  | 'singleSignOn'
+  | 'health'
+  | 'build'
+  | 'recordReaders'
+  | 'segmentInspections'
+  | 'peerMetrics'
+  | 'consoleFiles'
 
 /**
  * Loads the packages of the HTTP side. They take longer to load than the rest of a start, so tests of the Kafka side
@@ -670,6 +679,7 @@ async function openHttp(
     accounts,
     singleSignOn: await openSso(rooms, accounts),
     recordReaders: new RecordReaders(),
+    segmentInspections: new SegmentInspections(rooms),
     peerMetrics: new PeerMetrics(rooms),
     health: createHealth({
       ...rooms,

@@ -1,5 +1,5 @@
-// A holder of the worker's lease over a real remote tier in a folder or a bucket, and a log that the test fills by hand:
-// sealed segments with their batches, and the documents that their leaders would write.
+// A holder of the worker's lease over a real remote tier in a folder or a bucket, and a log that the test fills by
+// hand: sealed segments with their batches, and the documents that their leaders would write.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -92,7 +92,15 @@ export async function openHolderWorld(cleanUp: CleanUp, options: HolderWorldOpti
 
   function sealedOf(partition: number): SealedSegments {
     const own = segments.filter(({ segment }) => segment.partition === partition)
-    const remote = { logStart: 0, ranges: [], lost: [], epochs: [], version: 0, readUnder: '', ...remotes.get(partition) }
+    const remote = {
+      logStart: 0,
+      ranges: [],
+      lost: [],
+      epochs: [],
+      version: 0,
+      readUnder: '',
+      ...remotes.get(partition),
+    }
     const all = own.map(({ segment: { partition: _, plainBytes, ...facts }, batches }) => {
       const counts = { plainBytes, batches: batches.length, records: batches.length * 3 }
       const times = { minTimestamp: 0, maxTimestamp: 0, firstAppendMs: null, lastAppendMs: null }
@@ -186,7 +194,9 @@ export async function openHolderWorld(cleanUp: CleanUp, options: HolderWorldOpti
     async jobs(tier: { readonly jobs: { of(id: string): Promise<unknown> } }): Promise<readonly OffloadJob[]> {
       const found = await tier.jobs.of(TOPIC_ID)
       assert(found instanceof Map, 'the jobs can be read')
-      return [...(found as Map<string, OffloadJob>).values()].sort((a, b) => a.partition - b.partition || a.base - b.base)
+      return [...(found as Map<string, OffloadJob>).values()].sort(
+        (a, b) => a.partition - b.partition || a.base - b.base,
+      )
     },
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { catalogueOf } from '../../testing/catalogue-of.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import type { Round } from '../api/storage.ts'
@@ -14,6 +15,9 @@ const worker = (id: number | null = 0, round: Round | null = null, withoutFeatur
   withoutFeature: () => withoutFeature,
 })
 
+/** A broker without a remote tier and without topics. */
+const LOCAL_ONLY = { remoteTier: null, catalogue: { current: () => catalogueOf([]) } }
+
 function kept(overrides: Partial<Values> = {}) {
   const clock = new SimulatedClock()
   const store = createMemoryStore(clock)
@@ -26,6 +30,7 @@ function kept(overrides: Partial<Values> = {}) {
     isUp: () => broker.isUp,
     certificates: () => [],
     storageWorker: worker(),
+    ...LOCAL_ONLY,
   })
   const statuses = async () => {
     const [tree, readiness] = await Promise.all([health.tree(), health.readiness()])
@@ -49,7 +54,15 @@ function answering(pongs: () => readonly Pong[]) {
   const settings = testSettings()
   return {
     clock,
-    health: createHealth({ store, clock, settings, isUp: () => true, certificates: () => [], storageWorker: worker() }),
+    health: createHealth({
+      store,
+      clock,
+      settings,
+      isUp: () => true,
+      certificates: () => [],
+      storageWorker: worker(),
+      ...LOCAL_ONLY,
+    }),
   }
 }
 
@@ -167,6 +180,7 @@ test('health: ssl is down before and after the validity of a certificate, but no
       isUp: () => true,
       certificates: () => [certificate],
       storageWorker: worker(),
+      ...LOCAL_ONLY,
     })
     return (await health.tree()).components.ssl!
   }
@@ -200,7 +214,7 @@ test('if security is off, health warns who may do everything, and stays up', asy
 
 test('health: without a holder of the lease, or after a round that a broker did not run, the details say so', async () => {
   const clock = new SimulatedClock()
-  const rooms = { store: createMemoryStore(clock), clock, isUp: () => true, certificates: () => [] }
+  const rooms = { store: createMemoryStore(clock), clock, isUp: () => true, certificates: () => [], ...LOCAL_ONLY }
   const shown = async (storageWorker: ReturnType<typeof worker>, overrides: Partial<Values> = {}) => {
     const settings = testSettings({ 'storage.local.embedded.path': '/', ...overrides })
     const { status, components } = await createHealth({ ...rooms, settings, storageWorker }).tree()

@@ -8,6 +8,8 @@
 //   diskSpace      the file system of the data folder            less than 10 MiB are free
 //   storageWorker  the lease of the storage worker              never: its details say if no broker holds the lease,
 //                                                                or brokers have not run the last round
+//   remoteStorage  the remote tier of this broker, if it has    never: its details say if its place is away, or if
+//                  one                                          segments do not get there
 //   ssl            the certificates of ports that speak TLS      one is not valid yet or no longer valid
 //   ping           nothing: the answer itself is the sign        never
 //
@@ -17,12 +19,15 @@
 import { statfs } from 'node:fs/promises'
 import type { Check, Status } from '../api/health.ts'
 import { type Clock, within } from '../base/clock.ts'
+import type { CatalogueKeeper } from '../log/catalogue.ts'
 import { isLoopback } from '../settings/endpoints.ts'
 import { chooseEngine } from '../settings/engine.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Pong, Store } from '../store/store.ts'
+import type { RemoteTier } from '../tier/remote/remote-tier.ts'
 import type { StorageWorker } from '../tier/worker.ts'
 import type { CertificateState } from '../tls/server-certificate.ts'
+import { remoteDetails } from './remote-health.ts'
 import { whyNoHolder } from './storage-worker.ts'
 
 /** The details of a component. They contain addresses and versions, so only signed-in users see them. */
@@ -60,6 +65,9 @@ export interface HealthRooms {
   /** Returns the certificate of each port that speaks TLS. */
   readonly certificates: () => readonly CertificateState[]
   readonly storageWorker: Pick<StorageWorker, 'holder' | 'round' | 'withoutFeature'>
+  /** Null on a broker without storage.remote.path. */
+  readonly remoteTier: Pick<RemoteTier, 'uri' | 'state' | 'backlog'> | null
+  readonly catalogue: Pick<CatalogueKeeper, 'current'>
 }
 
 /** A process without the Kafka listener has no broker that could be down, and it shall receive HTTP clients. */
@@ -92,6 +100,7 @@ export function createHealth(rooms: HealthRooms): Health {
         diskSpace: ofDisk,
         ping: { status: 'UP', details: {} },
         storageWorker: storageWorker(rooms),
+        ...remoteStorage(rooms),
         ssl: ssl(rooms.certificates(), clock),
         ...openDoor(settings),
       })
@@ -182,6 +191,12 @@ function storageWorker(rooms: Pick<HealthRooms, 'storageWorker' | 'settings'>): 
   ]
   const details = { holder: holder?.id ?? null, ...(warnings.length > 0 && { warning: warnings.join(' ') }) }
   return { status: 'UP', details }
+}
+
+/** Returns nothing without a remote tier. */
+function remoteStorage(rooms: HealthRooms): Readonly<Record<string, Component>> {
+  const details = remoteDetails(rooms)
+  return details === null ? {} : { remoteStorage: { status: 'UP', details } }
 }
 
 /**

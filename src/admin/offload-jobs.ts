@@ -53,7 +53,7 @@ export function countJobs(jobs: readonly ShownJob[]): JobCounts {
   return counts
 }
 
-/** Resolves to the job; null if there is none with this id, or to the reason why the jobs of its topic cannot be read. */
+/** Resolves to the job; null if no job has this id. Resolves to a reason if the jobs of its topic cannot be read. */
 export async function findJob({ remoteTier }: JobRooms, id: string): Promise<ShownJob | null | Unreadable> {
   const jobs = await remoteTier.jobs.of(topicIdOf(id))
   if (isUnreadable(jobs)) return jobs
@@ -148,6 +148,6 @@ function shownJob(job: OffloadJob): ShownJob {
     ...{ attempts: job.attempts, maxAttempts: job.maxAttempts, createdAt: timeOf(job.createdAtMs) },
     startedAt: job.startedAtMs === null ? null : timeOf(job.startedAtMs),
     tookMs: job.tookMs,
-    failure: failure === null ? null : { why: failure.why, offset: failure.offset, at: timeOf(failure.atMs) },
+    failure: failure === null ? null : { why: failure.why, offset: failure.offset, failedAt: timeOf(failure.atMs) },
   }
 }

@@ -1,5 +1,5 @@
-// Describes the remote tier, from any broker: the place of its tables, how this broker copes with it, and what waits for
-// its offload. The holder of the storage worker's lease tells all brokers how much waits (tier/remote/). This file
+// Describes the remote tier, from any broker: the place of its tables, how this broker copes with it, and the segments
+// that wait for their offload. The holder of the storage worker's lease tells all brokers how much waits. This file
 // changes nothing.
 
 import type { RemoteStorage, RemoteTable, StorageStats } from '../api/storage.ts'
@@ -26,8 +26,13 @@ export function whyNoTier(settings: Settings): string {
   return state?.because ?? 'The remote tier is off.'
 }
 
+export interface StatsRooms {
+  readonly remoteTier: Pick<RemoteTier, 'backlog'> | null
+  readonly clock: Clock
+}
+
 /** Returns what the holder of the lease said last; rates of 0 and nulls before that, and without a remote tier. */
-export function storageStats({ remoteTier, clock }: RemoteRooms): StorageStats {
+export function storageStats({ remoteTier, clock }: StatsRooms): StorageStats {
   const backlog = remoteTier?.backlog() ?? null
   if (backlog === null)
     return { segmentsPerMin: 0, bytesPerMin: 0, backlogSegments: null, backlogBytes: null, backlogAgeSeconds: null }
@@ -63,7 +68,7 @@ export async function describeRemote(
   )
   return {
     ...{ place: tier.uri, namespace: tier.namespace },
-    ...{ breaker, breakerSince: new Date(sinceMs).toISOString(), trouble: why, createOnly },
+    ...{ breaker, breakerChangedAt: new Date(sinceMs).toISOString(), trouble: why, createOnly },
     reads: {
       threads: settings.get('storage.remote.iceberg.read.threads'),
       waiting: readsWaiting,

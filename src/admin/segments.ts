@@ -26,7 +26,7 @@ export interface Page {
   readonly limit: number
 }
 
-/** The offsets that the remote tier has, ascending, and the version of the table that has them; 0: there is none. */
+/** The offsets that the remote tier has, ascending, and the version of the table that has them; 0: no table. */
 export interface RemotePart {
   readonly ranges: readonly { readonly base: number; readonly next: number }[]
   readonly version: number

@@ -12,7 +12,7 @@ const failureShape = z
   .object({
     why: z.string().meta({ description: 'A sentence.' }),
     offset: z.int().nullable().meta({ description: 'The offset of the batch that failed; null if it was no batch.' }),
-    at: timeShape,
+    failedAt: timeShape,
   })
   .meta({ id: 'OffloadFailure' })
 
@@ -63,7 +63,7 @@ const countsShape = z
 export type JobCounts = z.infer<typeof countsShape>
 
 const unreadableShape = z
-  .object({ topic: z.string().nullable(), topicId: z.string(), why: z.string() })
+  .object({ topic: z.string(), topicId: z.string(), why: z.string() })
   .meta({ id: 'UnreadableJobs' })
 
 /** A topic whose jobs cannot be read. */

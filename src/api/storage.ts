@@ -117,7 +117,7 @@ export const remoteStorageShape = z.object({
   breaker: z.enum(REMOTE_BREAKER_STATES).meta({
     description: 'open: the place did not answer its last probe. No offload is attempted until it does.',
   }),
-  breakerSince: timeShape.meta({ description: 'Since when the breaker is as it is, by the clock of this broker.' }),
+  breakerChangedAt: timeShape.meta({ description: 'Since when the breaker is as it is, by the clock of this broker.' }),
   trouble: z.string().nullable().meta({ description: 'Why the breaker is open.' }),
   createOnly: z.enum(CREATE_ONLY_STATES).meta({
     description:
@@ -281,7 +281,7 @@ export const segmentsShape = z.object({
       ranges: z.array(z.object({ base: z.int(), next: z.int() })).meta({
         description: 'The offsets that the table has, ascending: from `base` to the one before `next`.',
       }),
-      version: z.int().meta({ description: 'The version of the table; 0 if there is none.' }),
+      version: z.int().meta({ description: 'The version of the table; 0 without a table.' }),
     })
     .nullable()
     .meta({ description: 'Null if the topic does not use the remote tier, or if its leader does not answer.' }),

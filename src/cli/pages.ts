@@ -12,8 +12,8 @@ interface Page {
 const PAGE_ROWS = 1_000
 
 /**
- * Reads every page. Returns the rows under this name, at most `most` of them, and the last page for its other
- * members.
+ * Reads every page, of `pageRows` rows or 1,000. Returns the rows under this name, at most `most` of them, and the last
+ * page for its other members.
  */
 export async function everyRow<Row, P extends Page>(
   call: Call,
@@ -21,14 +21,15 @@ export async function everyRow<Row, P extends Page>(
   name: keyof P & string,
   {
     most = Number.POSITIVE_INFINITY,
+    pageRows = PAGE_ROWS,
     ...query
-  }: Readonly<Record<string, string | number | undefined>> & { most?: number } = {},
+  }: Readonly<Record<string, string | number | undefined>> & { most?: number; pageRows?: number } = {},
 ): Promise<{ readonly rows: readonly Row[]; readonly last: P }> {
   const rows: Row[] = []
   let last: P | null = null
   const read = async (): Promise<P> => {
     for (;;) {
-      const limit = Math.min(PAGE_ROWS, most - rows.length)
+      const limit = Math.min(pageRows, most - rows.length)
       last = await call.api.get<P>(path, { ...query, offset: rows.length, limit })
       const more = last[name] as readonly Row[]
       rows.push(...more)

@@ -8,6 +8,7 @@ import type { Build } from '../admin/build.ts'
 import type { Health } from '../admin/health.ts'
 import type { PeerMetrics } from '../admin/peer-metrics.ts'
 import type { RecordReaders } from '../admin/records/readers.ts'
+import type { SegmentInspections } from '../admin/segment-inspections.ts'
 import type { AclKeeper } from '../auth/clients/acl-keeper.ts'
 import type { Accounts } from '../auth/console/accounts.ts'
 import type { Identity } from '../auth/console/identity.ts'
@@ -54,6 +55,7 @@ export interface HttpRooms {
   /** Null on a broker without storage.remote.path. */
   readonly remoteTier: RemoteTier | null
   readonly recordReaders: RecordReaders
+  readonly segmentInspections: SegmentInspections
   /** The metrics of the other brokers. */
   readonly peerMetrics: PeerMetrics
   /** This broker's node id. */

@@ -1,5 +1,5 @@
-// The shapes of the remote tier as a log uses it: the archive from which it reads when local segments are gone, and what
-// the tables say. log/ declares them; tier/archive/ and tier/remote/ implement them.
+// The shapes of the remote tier as a log uses it: the archive from which it reads when local segments are gone, and the
+// facts of the tables. log/ declares them; tier/archive/ and tier/remote/ implement them.
 
 import type { Patience } from '../base/patience.ts'
 import type { EpochStart } from '../store/store.ts'
@@ -74,7 +74,7 @@ export interface Archive {
 export interface TableFacts {
   /** 0: there is no table. */
   readonly version: number
-  /** `ranges` are sorted, disjoint, with neighbours joined. What is below `logStart` was archived, or will never be. */
+  /** `ranges` are sorted, disjoint, with neighbours joined. Offsets below `logStart` are not archived any more. */
   partition(index: number): { readonly ranges: readonly Span[]; readonly logStart: number }
 }
 
@@ -93,7 +93,7 @@ export interface ArchivedPiece {
   readonly epochs: readonly EpochStart[] | null
 }
 
-/** The remote tier as the log uses it; there is none on a broker without storage.remote.path. */
+/** The remote tier as the log uses it; null on a broker without storage.remote.path. */
 export interface ColdTier {
   readonly archive: Archive
   /** Returns the version of the newest table that the holder has named in its notices; 0 if it has named none. */

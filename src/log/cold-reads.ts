@@ -51,7 +51,7 @@ export class ColdReads {
     )
   }
 
-  /** Resolves with the cold record that has the largest timestamp, the first one if several have it; null if none has. */
+  /** Resolves with the cold record that has the largest timestamp, the first one of several; null if none has one. */
   largest(state: PartitionState, patience: Patience): Promise<FoundOffset | null | Refusal> {
     return this.#search(
       state,

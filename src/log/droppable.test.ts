@@ -28,7 +28,7 @@ function logOf(parts: readonly Part[]) {
   return { start: 0, bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0), chunks }
 }
 
-/** Returns the local start of a log that is archived up to an offset and has no older part; null: it has no remote tier. */
+/** Returns the local start of a log of which all is local; it is archived up to an offset. Null: no remote tier. */
 function localStartOf(
   parts: readonly Part[],
   archivedTo: number | null,

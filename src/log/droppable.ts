@@ -25,6 +25,16 @@ export interface TieredLog {
   readonly archivedTo: number
 }
 
+/** The sums of what the table of a partition has below the local start, as of one state of both. */
+export interface ColdSums {
+  readonly version: number
+  readonly logStart: number
+  readonly start: number
+  readonly bytes: number
+  /** The oldest part; null: the table has no file there. */
+  readonly oldest: AgeingPart | null
+}
+
 type TotalConfigs = Pick<TopicConfigs, 'cleanupPolicy' | 'retentionBytes' | 'retentionMs'>
 export type RetentionConfigs = TotalConfigs & Pick<TopicConfigs, 'localRetentionBytes' | 'localRetentionMs'>
 

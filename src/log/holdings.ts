@@ -50,7 +50,7 @@ export class Holdings {
  * bound.
  */
 function recordsOf({ localStartOffset, highWatermark }: Partition, { resolved }: Topic): number {
-  // What lies below the local start is in the archive, which the store cannot lose.
+  // The records below the local start are in the archive, and the store cannot lose them.
   const offsets = highWatermark - localStartOffset
   return resolved.offsetSequenceBits > 0 ? Math.min(offsets, 1) : offsets
 }

@@ -232,8 +232,8 @@ export class Lane {
   }
 
   /**
-   * Opens the stream with the end of its last sealed segment, or of its archived offsets, as floor. A store that has lost
-   * its tail then does not give those offsets again. `known` is as for Store.open.
+   * Opens the stream with the end of its last sealed segment, or of its archived offsets, as floor. A store that has
+   * lost its tail then does not give those offsets again. `known` is as for Store.open.
    */
   async #openAbove(known: number): ReturnType<Store['open']> {
     const { store, loadSegments } = this.#rooms

@@ -174,8 +174,16 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   void dictionaries.sweep()
   const compression = new Compression({ logger, metrics, dictionaries })
   const news = new RemoteNewsOf(() => topics)
-  const changed = (state: PartitionState) => news.note(state)
-  const documents = new SegmentDocuments({ store, clock, random, leadership, logger, unreadable, changed })
+  const documents = new SegmentDocuments({
+    store,
+    clock,
+    random,
+    leadership,
+    logger,
+    unreadable,
+    changed: state => news.note(state),
+    held: state => tableReads.held(state),
+  })
   const lookForJumps = watchClockJumps(clock, jumpMs => {
     logger.warn(
       'the system clock has jumped forward; until tomorrow the broker drops no data that is too old only because of the jump',
@@ -333,7 +341,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     const outcome = await store.remake(
       state.stream,
       epoch,
-      Math.max(state.end, state.highWatermark, state.sealed.end, committed),
+      Math.max(state.end, state.highWatermark, state.sealed.end, state.archivedEnd, committed),
     )
     if (outcome.kind === 'kept') return refusal
     const led = topics.get(topicId) ?? []
@@ -352,7 +360,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
       offset: outcome.start,
       epoch: fresh.leaderEpoch,
     })
-    return fresh.refusal ?? outcome.start
+    // Archived records are still there.
+    return fresh.refusal ?? (fresh.isRemote ? fresh.logStartOffset : outcome.start)
   }
 
   let lastReassignment: Promise<void> = Promise.resolve()

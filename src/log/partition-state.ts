@@ -6,10 +6,10 @@ import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.t
 import { type EpochStart, type Opened, type Pass, type Row, type StreamId, streamId } from '../store/store.ts'
 import type { Topic } from './catalogue.ts'
 import { NOT_CLEANED, type Place, placeOf } from './cleaner/place.ts'
+import type { ColdSums } from './droppable.ts'
 import { decodeProducer, type Producer, producerIdOf, producerKey } from './producers.ts'
 import { partitionName } from './refused-batches.ts'
 import { archivedEndOf, joinedEpochs, type RemoteLog, type Span, spanWith } from './remote-log.ts'
-import type { ColdSums } from './remote-round.ts'
 import { NO_SEGMENTS, type SealedSegments } from './segments.ts'
 import type { Tail } from './tail-cache.ts'
 import { type Remains, TimeIndex } from './time-index.ts'
@@ -80,7 +80,7 @@ export class PartitionState {
   seenVersion = 0
   /** When its document last changed, by the count of remote-news.ts; 0 for a topic that has never been remote. */
   newsAt = 0
-  /** What the last round has found below the local start; null if none has looked. Used by remote-round.ts. */
+  /** The sums that the last round has found below the local start; null if none has looked (remote-round.ts). */
   coldSums: ColdSums | null = null
   /** The incarnation of the store under which the stream was opened (Opened). */
   incarnation = ''

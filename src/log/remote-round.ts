@@ -4,22 +4,13 @@
 
 import type { ArchivedPiece, ColdTier, TableFacts } from './archive.ts'
 import { placeIn } from './cold-reads.ts'
-import { type AgeingPart, droppableOfTiers, type TieredLog } from './droppable.ts'
+import { type AgeingPart, type ColdSums, droppableOfTiers, type TieredLog } from './droppable.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionState } from './partition-state.ts'
-import { afterLeaving, archivedFrom } from './remote-log.ts'
+import { afterLeaving } from './remote-document.ts'
+import { archivedFrom } from './remote-log.ts'
 import type { SegmentDocuments } from './segment-documents.ts'
 import { adoptTable, leadOf } from './table-reads.ts'
-
-/** What the table of a partition holds below the local start, as of one state of both. */
-export interface ColdSums {
-  readonly version: number
-  readonly logStart: number
-  readonly start: number
-  readonly bytes: number
-  /** The oldest part; null if there is none. */
-  readonly oldest: AgeingPart | null
-}
 
 export interface RemoteRounds {
   readonly tier: ColdTier | null
@@ -78,7 +69,7 @@ function moved(state: PartitionState, cold: readonly AgeingPart[] | null, nowMs:
   const moves = droppableOfTiers(tieredLog(state, cold), topic.resolved, nowMs)
   return {
     logStart: Math.max(logStart, Math.min(moves.logStart, highWatermark)),
-    // What the log start has passed goes, also if an earlier round could not trim it.
+    // Batches that the log start has passed go, also if an earlier round could not trim it.
     localStart: Math.max(moves.localStart, logStart),
   }
 }

@@ -1,8 +1,9 @@
 // One round of the storage worker over the partitions that this broker leads. For each partition it first rolls the
-// active segment (segments.ts), then drops old data (droppable.ts; remote-round.ts for topics of the remote tier). Then the cleaner has its turn, one partition at a
-// time, the dirtiest first. A pass over a large log takes longer than a round: it goes on beside the next rounds, so
-// that they still drop old data. The storage worker decides when a round begins; without rounds nothing is rolled,
-// dropped or cleaned. A partition with nothing to do costs no call of the store.
+// active segment (segments.ts), then drops old data (droppable.ts; remote-round.ts for topics of the remote tier). Then
+// the cleaner has its turn, one partition at a time, the dirtiest first. A pass over a large log takes longer than a
+// round: it goes on beside the next rounds, so that they still drop old data. The storage worker decides when a round
+// begins; without rounds nothing is rolled, dropped or cleaned. A partition with nothing to do costs no call of the
+// store.
 
 import { type Clock, takingTurns } from '../base/clock.ts'
 import type { ColdTier } from './archive.ts'
@@ -106,7 +107,7 @@ export async function tendAll(rooms: RoundRooms, share: RoundShare): Promise<Ten
   async function tend(partition: Partition): Promise<void> {
     const { state } = partition
     sealOld(partition, share)
-    // What the table has must not be sealed once more, so it is read first.
+    // Offsets that the table has must not be sealed once more, so it is read first.
     if (state.hold === null && hasToRoll(partition, nowMs)) {
       await inPhase('roll', partition, async () => {
         const rolled = await roll(rooms.documents, partition, nowMs)

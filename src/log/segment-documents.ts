@@ -22,6 +22,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { type CatalogueKeeper, mayExist, streamsOf, type Topic } from './catalogue.ts'
 import type { Leadership } from './leadership.ts'
 import type { PartitionState } from './partition-state.ts'
+import { withLogStart } from './remote-document.ts'
 import type { RemoteLog } from './remote-log.ts'
 import { NO_SEGMENTS, type SealedSegments, type Segment } from './segments.ts'
 
@@ -33,6 +34,8 @@ export interface SegmentDocumentRooms extends DocumentRooms {
   readonly unreadable?: NameUnreadable | undefined
   /** Called when this broker has loaded or changed the document of a partition that it leads. */
   changed?(state: PartitionState): void
+  /** Called if the document that was read puts the partition on hold (PartitionState): it has gone back in time. */
+  held?(state: PartitionState): void
 }
 
 const KIND: DocumentKind = 'segments'
@@ -83,15 +86,17 @@ export class SegmentDocuments {
     let isWritten = false
     try {
       const place = { kind: KIND, name: stream, what: `the document of the segments of ${state.name}` }
-      const sealed = await changeDocument<SealedSegments | null>(this.#rooms, place, async now => {
-        const stored = decode(stream, now)
+      const sealed = await changeDocument<SealedSegments | null>(this.#rooms, place, async document => {
+        const stored = decode(stream, document)
         // The stream says who leads. A store that lost its tail may have lost the epoch that the document names.
         if ((await store.confirm(stream, epoch)).kind !== 'confirmed') return { answer: null }
         if (state.epoch !== epoch || state.refusal !== null) return { answer: null }
-        state.sealed = stored
-        const next = decide(stored)
+        // A document that has gone back in time must not take the log start back.
+        const current = withLogStart(stored, state.remote?.logStart ?? 0) ?? stored
+        state.sealed = current
+        const next = decide(current) ?? current
         isWritten = false
-        if (next === null) return { answer: stored }
+        if (next === stored) return { answer: stored }
         const written = { ...next, epoch: Math.max(stored.epoch, epoch) }
         isWritten = true
         return { answer: written, write: { changes: rowsOf(stored, written) } }
@@ -103,6 +108,7 @@ export class SegmentDocuments {
       if (state.epoch !== epoch) return false
       state.sealed = sealed
       if (isWritten) this.#rooms.changed?.(state)
+      if (state.hold !== null) this.#rooms.held?.(state)
       return true
     } catch (error) {
       this.#goOnWithout(state, error)

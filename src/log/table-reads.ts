@@ -10,7 +10,8 @@ import { type ColdTier, type TableFacts, TierAway } from './archive.ts'
 import { placeIn } from './cold-reads.ts'
 import type { Partition } from './partition.ts'
 import type { PartitionState } from './partition-state.ts'
-import { afterReading, joinedEpochs } from './remote-log.ts'
+import { afterReading } from './remote-document.ts'
+import { joinedEpochs } from './remote-log.ts'
 import type { SegmentDocuments } from './segment-documents.ts'
 
 export interface TableReadRooms {
@@ -40,7 +41,7 @@ export class TableReads {
   held({ topic: { id } }: PartitionState): void {
     if (this.#isClosed || this.#running.has(id)) return
     this.#running.add(id)
-    void this.#read(id).finally(() => this.#running.delete(id))
+    void this.#readUntilDone(id)
   }
 
   close(): void {
@@ -55,19 +56,25 @@ export class TableReads {
     })
   }
 
-  async #read(topicId: string): Promise<void> {
+  /** Resolves when no partition of the topic waits any more. */
+  async #readUntilDone(topicId: string): Promise<void> {
     const { tier, clock } = this.#rooms
-    // Partitions that open together are read together.
-    await Promise.resolve()
-    for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS)) {
-      const waiting = this.#waiting(topicId)
-      if (waiting.length === 0) return
-      if (tier === null) {
-        for (const { state } of waiting) state.failedToRead(NO_TIER)
-        return
+    try {
+      // Partitions that open together are read together.
+      await Promise.resolve()
+      for (let backoffMs = FIRST_BACKOFF_MS; ; backoffMs = Math.min(2 * backoffMs, LONGEST_BACKOFF_MS)) {
+        const waiting = this.#waiting(topicId)
+        if (waiting.length === 0) return
+        if (tier === null) {
+          for (const { state } of waiting) state.failedToRead(NO_TIER)
+          return
+        }
+        await this.#attempt(tier, waiting)
+        if (this.#waiting(topicId).length > 0) await sleep(clock, backoffMs)
       }
-      await this.#attempt(tier, waiting)
-      if (this.#waiting(topicId).length > 0) await sleep(clock, backoffMs)
+    } finally {
+      // In one turn with the last look at those that wait: a partition that comes later begins anew.
+      this.#running.delete(topicId)
     }
   }
 
@@ -135,6 +142,7 @@ export async function adoptTable(
   })
   if (!isChanged || !isSame()) return
   state.seenVersion = Math.max(state.seenVersion, facts.version)
+  state.waits.changed()
   // The open chunk must not begin below a segment that the table has.
   if (state.archivedEnd > state.end || state.sealed.end > end) partition.reopen()
 }

@@ -394,3 +394,54 @@ test('local batches wait for a day of records that the archive cannot count yet'
   await world.round()
   assert.deepEqual([orders.logStartOffset, orders.localStartOffset], [6, 6], 'what is older goes with it')
 })
+
+test('a partition that the store has lost begins again above its archived records, which stay readable', async t => {
+  const world = await tieredWorld(t)
+  const { orders, store, logs, clock } = world
+  await append(orders, 3)
+  await offload(world)
+  await append(orders, 2)
+  store.faults.lose(`${world.id}:0`)
+  await orders.append(batchOf(1), 0)
+  await clock.advance(2_000)
+  assert.ok(orders.isDamaged)
+  assert.equal(await clock.passing(logs.remake(world.id, 0)), 0)
+  await clock.advance(1_000)
+  const fresh = world.partition('orders')
+  assert.equal(await append(fresh, 1), 5)
+  assert.deepEqual(await offsets(fresh), [
+    [0, 2],
+    [5, 5],
+  ])
+})
+
+test('a document that goes back in time does not take the log start back while its leader leads on', async t => {
+  const world = await tieredWorld(t)
+  const { orders, store, clock } = world
+  await append(orders, 6)
+  await offload(world)
+  const former = (await store.load('segments', `${world.id}:0`))!
+  assert.equal(await orders.deleteRecords(4), 4)
+  const { version } = (await store.load('segments', `${world.id}:0`))!
+  const changes = [...former.fields].map(([key, value]) => ({ key, value }))
+  await store.commit({ kind: 'segments', name: `${world.id}:0`, expect: version, changes })
+  await append(orders, 1)
+  await clock.advance(1_000)
+  await world.round()
+  assert.equal(orders.logStartOffset, 4)
+  assert.equal((await world.logs.sealedSegments(world.id, 0)).remote?.logStart, 4)
+})
+
+test('with remote.log.copy.disable the local start moves although nothing is archived', async t => {
+  const world = await tieredWorld(t, {
+    'remote.log.copy.disable': 'true',
+    'retention.ms': '1',
+    'local.retention.ms': '-2',
+  })
+  const { orders, clock } = world
+  await append(orders, 3, clock.now())
+  await clock.advance(1_000)
+  await world.round()
+  await world.round()
+  assert.deepEqual([orders.logStartOffset, orders.localStartOffset, orders.highestArchived], [3, 3, -1])
+})

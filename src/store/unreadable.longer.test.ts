@@ -275,7 +275,7 @@ const cases: Record<DocumentKind, Case> = {
   },
   offload: {
     later: JSON.stringify({ format: 2, topicName: 'orders' }),
-    // No broker offloads segments yet; src/tier/offload/job-documents.test.ts tests the reader.
+    // A broker reads it only for topics of the remote tier; src/tier/offload/job-documents.test.ts tests the reader.
     isRead: () => false,
     seed: async () => documents(form => form, 'offload'),
     async check(broker) {
@@ -372,6 +372,16 @@ const cases: Record<DocumentKind, Case> = {
     async check(broker) {
       await wrongPassword(broker)
       await admin(broker)
+    },
+  },
+  tier: {
+    later: JSON.stringify({ format: 2 }),
+    isOnePlace: true,
+    // Only a broker with a remote tier reads it; src/tier/remote/notices.test.ts tests the reader.
+    isRead: () => false,
+    seed: async () => documents(() => 'notices', 'notices'),
+    async check(broker) {
+      assert.equal(await topicError(await broker.connect(), 'orders'), 0)
     },
   },
   worker: {

@@ -255,9 +255,17 @@ const table = Object.freeze({
     'Attempts to offload a segment that failed: damaged_batch, or failed for another reason. An attempt that an object store ended that is away does not count.',
     REMOTE,
   ),
-  'svc.storage.archive.lag.segments': gauge([], 'Sealed segments that wait for their offload, at the broker that holds the lease of the storage worker; 0 at the others.', REMOTE),
+  'svc.storage.archive.lag.segments': gauge(
+    [],
+    'Sealed segments that wait for their offload, at the broker that holds the lease of the storage worker; 0 at the others.',
+    REMOTE,
+  ),
   'svc.storage.archive.lag.bytes': gauge([], 'Stored bytes of these segments.', REMOTE),
-  'svc.storage.archive.lag.age_seconds': gauge([], 'Age of the oldest of these segments, since it was sealed; 0 if none waits.', REMOTE),
+  'svc.storage.archive.lag.age_seconds': gauge(
+    [],
+    'Age of the oldest of these segments, since it was sealed; 0 if none waits.',
+    REMOTE,
+  ),
   'svc.tls.certificate_expiry_seconds': gauge(
     ['port'],
     'Seconds until the certificate of a TLS port expires, negative after that; port is broker for the Kafka listeners, and server for the admin API.',

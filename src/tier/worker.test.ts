@@ -14,6 +14,7 @@ import { createLogger } from '../telemetry/logger.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { openLease } from './lease.ts'
 import { NO_NEWS, type RoundRequest } from './own-rounds.ts'
+import type { RemoteRounds } from './remote/remote-rounds.ts'
 import { openStorageWorker } from './worker.ts'
 
 const TICK_MS = 60_000
@@ -28,7 +29,7 @@ const REPORT: RoundReport = {
   failures: 0,
 }
 
-const info = (id: number, features: readonly string[] = ['rewrite']): BrokerInfo => ({
+const info = (id: number, features: readonly string[] = ['rewrite', 'remote-tier']): BrokerInfo => ({
   ...{ id, incarnation: `start of ${id}`, rack: null, version: null, certificates: [], features, expiryMs: 5_000 },
   endpoints: [{ name: 'main', host: '127.0.0.1', port: 9092 + id, security: 'plaintext' }],
 })
@@ -46,6 +47,8 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
   })
   const workers = new Map<number, Worker>()
   const living = { infos: brokerIds.map(id => info(id)) }
+  const remotes = new Map<number, RemoteRounds>()
+  const asked: (readonly [id: number, version: number])[] = []
   const topics = new Map([['orders', { id: 'topic', partitions: brokerIds.length }]])
 
   async function askPeer(
@@ -55,7 +58,14 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
     const worker = workers.get(id)
     if (worker === undefined || worker.isSilent) throw new PeerUnavailable(id, 'cannot be reached', true)
     const answer = await worker.answer({ newsSince: -1, ...body } as RoundRequest)
-    const none = { throttleTimeMs: 0, errorCode: 0, errorMessage: null, isRunning: false, report: REPORT, news: NO_NEWS }
+    const none = {
+      throttleTimeMs: 0,
+      errorCode: 0,
+      errorMessage: null,
+      isRunning: false,
+      report: REPORT,
+      news: NO_NEWS,
+    }
     if (isRefusal(answer)) return { ...none, errorCode: answer.code, errorMessage: answer.message }
     return answer === null ? { ...none, isRunning: true } : { ...none, ...answer }
   }
@@ -80,9 +90,14 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
         leaderOf: (_, index) => living.infos[index]?.id ?? -1,
       },
       catalogue: { current: () => ({ topics }) as never },
-      peers: { ask: async (id, _api, _version, body) => (await askPeer(id, body as never)) as never } satisfies Peers,
-      remoteNews: () => NO_NEWS,
-      remote: null,
+      peers: {
+        async ask(id, _api, version, body) {
+          asked.push([id, version])
+          return (await askPeer(id, body as never)) as never
+        },
+      } satisfies Peers,
+      remoteNews: since => ({ to: since + brokerId, topics: [{ topicId: 'topic', partitions: [brokerId] }] }),
+      remote: remotes.get(brokerId) ?? null,
       async runRound(share) {
         shares.push(share)
         world.mostAtOnce = Math.max(world.mostAtOnce, ++world.atOnce)
@@ -103,7 +118,7 @@ function open(t: TestContext, brokerIds: readonly number[], overrides: Partial<V
     workers.set(brokerId, all)
     return all
   }
-  return { clock, living, start }
+  return { clock, living, remotes, asked, start }
 }
 
 const refusals = ({ metrics }: Worker, reason: string) =>
@@ -243,7 +258,15 @@ test('a holder that was stopped past its lease starts nothing when it wakes, and
   await clock.advance(TICK_MS + 1_000)
   assert.deepEqual([one.shares.length, two.shares.length], [1, 1])
   const { incarnation } = one.holder()!
-  const stale = { holderId: 1, incarnation, fence: 1, round: 99, concurrency: 8, isCleaningAllowed: true, newsSince: -1 }
+  const stale = {
+    holderId: 1,
+    incarnation,
+    fence: 1,
+    round: 99,
+    concurrency: 8,
+    isCleaningAllowed: true,
+    newsSince: -1,
+  }
   const resume = one.store.faults.hold('all')
   await clock.advance(LEASE_MS + TICK_MS)
   assert.deepEqual([one.isHolder, two.isHolder], [false, true])
@@ -374,4 +397,69 @@ test('a holder that closes gives the lease to another broker, which starts the n
     [1, 'done'],
     [2, 'done'],
   ])
+})
+
+/** A part in the remote tier that notes its calls. */
+function remoteFor(clock: SimulatedClock, runsMs = 0) {
+  const calls: string[] = []
+  const since = new Map<number, number>()
+  const remote: RemoteRounds = {
+    begin: fence => void calls.push(`begin ${fence}`),
+    since: id => since.get(id) ?? 0,
+    heard(id, incarnation, { to, topics }) {
+      since.set(id, to)
+      calls.push(`heard ${id} ${incarnation} ${to} ${topics.flatMap(({ partitions }) => partitions)}`)
+    },
+    async run() {
+      calls.push('run')
+      if (runsMs > 0) await new Promise<void>(resolve => clock.timer(runsMs, resolve))
+    },
+    report: () => ({ segments: 2, bytes: 30, failures: 0, waitingSegments: 1, waitingBytes: 15 }),
+    end: () => void calls.push('end'),
+    release: () => void calls.push('release'),
+    async close() {
+      calls.push('close')
+    },
+  }
+  return { remote, calls }
+}
+
+test('the holder hears the news of each leader once, and does its part in the remote tier after theirs', async t => {
+  const { clock, remotes, asked, start, living } = open(t, [1, 2, 3])
+  const { remote, calls } = remoteFor(clock)
+  remotes.set(1, remote)
+  const [one] = [await start(1), await start(2), await start(3)]
+  living.infos = [info(1), info(2), info(3, ['rewrite'])]
+  await clock.advance(TICK_MS + 2_000)
+  assert.deepEqual(calls.sort(), [
+    'begin 1',
+    'heard 1 start of 1 1 1',
+    'heard 2 start of 2 2 2',
+    'heard 3 start of 3 0 ',
+    'run',
+  ])
+  assert.deepEqual(
+    [...new Set(asked.map(String))].sort(),
+    ['2,1', '3,0'],
+    'a broker without the feature is asked in the version that it knows',
+  )
+  assert.deepEqual(one.round()!.offload, {
+    ...{ segments: 2, bytes: 30, failures: 0, waitingSegments: 1, waitingBytes: 15 },
+  })
+  calls.length = 0
+  await clock.advance(TICK_MS)
+  assert.ok(calls.includes('heard 2 start of 2 4 2'), 'it asks for what came since')
+})
+
+test('an offload that takes long does not hold up the next rounds, and a lost lease ends it', async t => {
+  const { clock, remotes, start } = open(t, [1, 2])
+  const { remote, calls } = remoteFor(clock, 10 * TICK_MS)
+  remotes.set(1, remote)
+  const [one] = [await start(1), await start(2)]
+  await clock.advance(3 * TICK_MS + 2_000)
+  assert.equal(calls.filter(call => call === 'run').length, 3)
+  assert.equal(calls.includes('end'), false)
+  one.store.faults.hold('all')
+  await clock.advance(2 * TICK_MS)
+  assert.ok(calls.includes('end'))
 })

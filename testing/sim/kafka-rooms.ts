@@ -1,4 +1,4 @@
-// What Kafka handlers need of a broker, on the world of logs.ts, so that a test can call them without a connection.
+// The rooms that Kafka handlers use, on the world of logs.ts, so that a test can call handlers without a connection.
 
 import { seededRandom } from '../../src/base/random.ts'
 import { aloneInCluster } from '../../src/cluster/cluster.ts'

@@ -8,6 +8,7 @@ import { groupCommands } from './groups.ts'
 import { healthCommands } from './health.ts'
 import { loggerCommands } from './loggers.ts'
 import { produceCommands } from './produce.ts'
+import { remoteStorageCommands } from './remote-storage.ts'
 import { storageCommands } from './storage.ts'
 import { tailCommands } from './tail.ts'
 import { topicCommands } from './topics.ts'
@@ -24,5 +25,6 @@ export const commands: readonly Command[] = [
   ...credentialCommands,
   ...loggerCommands,
   ...storageCommands,
+  ...remoteStorageCommands,
   ...healthCommands,
 ]

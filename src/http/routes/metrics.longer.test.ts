@@ -303,7 +303,9 @@ test('the lag of the named groups alone is answered, also if an id contains a co
 
 test('without a remote tier no segment is offloaded and none waits', async t => {
   const { get } = await begin(t)
-  assert.deepEqual((await get('storage-stats')).body, { segmentsPerMin: 0, bytesPerMin: 0, backlogAgeSeconds: null })
+  assert.deepEqual((await get('storage-stats')).body, {
+    ...{ segmentsPerMin: 0, bytesPerMin: 0, backlogSegments: null, backlogBytes: null, backlogAgeSeconds: null },
+  })
 })
 
 test('a query parameter that is not a number is refused by its name', async t => {

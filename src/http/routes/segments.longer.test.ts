@@ -56,8 +56,8 @@ test('sealed, cleaned and active segments are shown with their numbers, page by 
   await append(broker, 0, [{ key: 'c', value: '1', timestamp: 4_000 }])
   const { segments, ...place } = (await ask('GET', pathOf(0))).body
   assert.deepEqual(place, {
-    ...{ topic: 'orders', partition: 0, leaderId: 0, startOffset: 0, endOffset: 4, cleanedTo: 3 },
-    ...{ uncleanable: null, total: 2, trouble: null },
+    ...{ topic: 'orders', partition: 0, leaderId: 0, startOffset: 0, localStartOffset: 0, endOffset: 4 },
+    ...{ cleanedTo: 3, uncleanable: null, remote: null, total: 2, trouble: null },
   })
   const [sealed, active] = segments as readonly Row[]
   const { sealedAt, cleanedAt, firstAppendAt, lastAppendAt, bytes, plainBytes, epochs, ...rest } = sealed!
@@ -158,8 +158,8 @@ test('a broker on Redis shows the sealed segments of a leader that is away', { s
   await two.kill('SIGKILL')
   const { trouble, ...away } = await shownBy(one)
   assert.deepEqual(away, {
-    ...{ topic: 'orders', partition: led, leaderId: 2, startOffset: null, endOffset: null, cleanedTo: null },
-    ...{ uncleanable: null, segments: [sealed], total: 1 },
+    ...{ topic: 'orders', partition: led, leaderId: 2, startOffset: null, localStartOffset: null },
+    ...{ endOffset: null, cleanedTo: null, uncleanable: null, remote: null, segments: [sealed], total: 1 },
   })
   assert.match(
     trouble,

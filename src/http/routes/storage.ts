@@ -1,11 +1,15 @@
 // The local tier: where partitions rest, how much each takes, its segments, and the storage worker.
 
 import { checkPartition, findTopic, type Place } from '../../admin/reach.ts'
+import { describeSegment } from '../../admin/segment-detail.ts'
+import type { TieredSegment } from '../../admin/segment-tiers.ts'
 import { segmentsOf } from '../../admin/segments.ts'
 import { describeStore, measureSizes, measureStreams, type Partitions, partitionsOf } from '../../admin/storage.ts'
 import { describeWorker, runRound, whyNoHolder } from '../../admin/storage-worker.ts'
 import {
   roundRequestShape,
+  segmentDetailShape,
+  segmentParams,
   segmentsParams,
   segmentsQuery,
   segmentsShape,
@@ -14,7 +18,6 @@ import {
   storageShape,
   workerShape,
 } from '../../api/storage.ts'
-import type { ListedSegment } from '../../log/partition.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import { type Paging, pageOf, searchFor } from '../paging.ts'
 import { problem } from '../problems.ts'
@@ -91,14 +94,44 @@ export const storageRoutes = [
       return reply(200, { ...place, ...found, segments: found.segments.map(shownSegment) })
     },
   }),
+
+  route({
+    method: 'GET',
+    path: '/api/v1/topics/:topic/partitions/:partition/segments/:base',
+    needs: 'viewer',
+    verb: 'show segment',
+    tag: 'storage',
+    doc: 'One row of the list of segments, with its offload job and its data files in the remote tier. If these are not known in time, `inspection` and `trouble` say why, and the rest is shown without them.',
+    params: segmentParams,
+    answers: { 200: segmentDetailShape },
+    problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION, NOT_FOUND' },
+    async answer({ params: { topic: name, partition, base } }, rooms) {
+      const topic = await findTopic(rooms, name)
+      if (isRefusal(topic)) return topic
+      const stranger = checkPartition(topic, partition)
+      if (stranger !== null) return stranger
+      const found = await describeSegment(rooms, topic, partition, base)
+      if ('missing' in found) {
+        const said = `No segment of partition ${partition} of '${name}' begins at offset ${base}.`
+        return problem('NOT_FOUND', found.missing === null ? said : `${said} ${found.missing}`)
+      }
+      const { segment, job, inspection, trouble } = found
+      const leader = rooms.cluster.leaderOf(topic.id, partition)
+      return reply(200, {
+        ...{ topic: topic.name, partition, leaderId: leader < 0 ? null : leader },
+        ...{ segment: shownSegment(segment), job },
+        ...{ inspection: inspection.outcome, files: inspection.files, totalFiles: inspection.total, trouble },
+      })
+    },
+  }),
 ]
 
-function shownSegment({ sealedAtMs, firstAppendMs, lastAppendMs, cleanedAtMs, ...segment }: ListedSegment) {
+function shownSegment({ sealedAtMs, firstAppendMs, lastAppendMs, cleanedAtMs, ...segment }: TieredSegment) {
   const times = {
     ...{ sealedAt: timeOf(sealedAtMs), firstAppendAt: timeOf(firstAppendMs) },
     ...{ lastAppendAt: timeOf(lastAppendMs), cleanedAt: timeOf(cleanedAtMs) },
   }
-  return { ...segment, tier: 'local', ...times }
+  return { ...segment, ...times }
 }
 
 function timeOf(ms: number | null): string | null {

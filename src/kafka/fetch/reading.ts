@@ -5,9 +5,9 @@
 // The batch that has the requested offset is always read whole. The first row with records returns at least one
 // batch, even if the byte limits are smaller (KIP-74).
 //
-// A row whose offset only the archive has is cold. The archive returns at once what it has in memory. Otherwise the row
-// has no records in this pass, and its read goes on beside the fetch (archive-reads.ts): a later pass finds its result. It
-// takes nothing from the allowance meanwhile, so the other rows are served as if it had reached its end.
+// A row whose offset only the archive has is cold. The archive returns at once the batches that it has in memory.
+// Otherwise the row has no records in this pass, and its read goes on beside the fetch (archive-reads.ts): a later pass
+// finds its result. Meanwhile it takes nothing from the allowance: the other rows are served as if it had no records.
 
 import { type Clock, within } from '../../base/clock.ts'
 import type { Isolation, ReadResult } from '../../log/partition.ts'

@@ -9,15 +9,14 @@
 // client's wait and `broker.fetch-max-wait`, and an append wakes it. It has at most `broker.fetch-max-bytes`, even if
 // the client asks for more. Before a request reads, it needs a grant of the memory for answers (fetch/share.ts). If
 // that memory is taken, the request waits its turn, and is answered without records when its wait is over.
-// fetch/reading.ts reads the rows.
 //
-// Rows that only the archive has (KIP-405) are cold. A fetch tries at most `storage.remote.iceberg.read.threads` reads
-// of the archive, and its other cold rows are empty. If the archive's queue is full, a row gets KAFKA_STORAGE_ERROR,
-// and the fetch is answered at once. A fetch with local records does not wait for the archive. Another one waits for
-// the first result, at most half of `broker.response-queue-timeout`, however short or long its own wait is: an object
-// store is usually slower than a consumer's 500 ms, and must not be a reason for REQUEST_TIMED_OUT. Then the answer is
-// empty, and the next fetch finds the records that its reads have brought. Records from the archive are answered
-// without waiting for `minBytes`, as in Kafka. While a fetch waits for the archive it holds no memory for its answer.
+// fetch/reading.ts reads the rows. Rows that only the archive has (KIP-405) are cold. A fetch tries at most
+// `storage.remote.iceberg.read.threads` reads of the archive, and its other cold rows are empty. If the archive's queue
+// is full, a row gets KAFKA_STORAGE_ERROR, and the fetch is answered at once. A fetch with local records does not wait
+// for the archive. Another one waits for the first result, at most half of `broker.response-queue-timeout`, however
+// short or long its own wait is: an object store is usually slower than a consumer's 500 ms, and must not cause a
+// REQUEST_TIMED_OUT. Then the answer is empty, and the next fetch finds the records that its reads have brought. As in
+// Kafka, records from the archive do not wait for `minBytes`. A fetch that waits for the archive holds no memory.
 //
 //   5    a fetch may return a batch without records, if the log end has moved forward over offsets without records
 //        (docs/decisions/0037). Earlier versions return nothing there until records follow, because kafka-python 2.0,

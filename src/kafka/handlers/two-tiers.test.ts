@@ -6,7 +6,13 @@ import { type TestContext, test } from 'node:test'
 import { MemoryTier } from '../../../testing/cold-tier.ts'
 import { kafkaRooms, send } from '../../../testing/sim/kafka-rooms.ts'
 import { batchOf, type LogWorld, openLogWorld } from '../../../testing/sim/logs.ts'
-import { KAFKA_STORAGE_ERROR, NONE, OFFSET_OUT_OF_RANGE } from '../../protocol/errors.ts'
+import {
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  NONE,
+  OFFSET_OUT_OF_RANGE,
+  UNKNOWN_TOPIC_OR_PARTITION,
+} from '../../protocol/errors.ts'
 import { encodeBatch, viewBatch } from '../../protocol/records.ts'
 import { deleteRecordsHandler } from './delete-records.ts'
 import { describeLogDirsHandler } from './describe-log-dirs.ts'
@@ -144,26 +150,25 @@ test('deleted records are gone from both tiers, and the answer has the log start
   assert.deepEqual(await fetch(10), [10, 10])
 })
 
-test('the epochs of records in the remote tier are known, also after restarts', async t => {
-  const { world, tier, id, endOfEpoch, listOffsets } = await openTwoTiers(t)
+test('the epochs of records that only the remote tier has are known, also after a restart', async t => {
+  const { world, tier, id, endOfEpoch } = await openTwoTiers(t)
   assert.deepEqual(await endOfEpoch(1), [1, 10])
-  assert.equal(await listOffsets(-2), 0)
+  await offload(world, tier, id)
+  assert.deepEqual(await endOfEpoch(1), [1, 10])
   const second = await world.restart()
-  const before = await clientOf(second)
-  assert.deepEqual(await before.endOfEpoch(1), [1, 10])
-  await second.round()
-  await second.partition('t').append(timed(10), 0)
-  await offload(second, tier, id)
-  const third = await clientOf(await second.restart())
-  assert.deepEqual(await third.listOffsets(-4), 11)
-  assert.deepEqual(
-    [await third.endOfEpoch(1), await third.endOfEpoch(2)],
-    [
-      [1, 10],
-      [2, 11],
-    ],
-  )
-  assert.deepEqual(await third.fetch(10), [0, 11, 10])
+  // Records are taken once the table was read.
+  await second.clock.advance(1_000)
+  assert.ok(!isRefusal(await second.partition('t').append(timed(10), 0)))
+  for (const isRestarted of [false, true]) {
+    const next = isRestarted ? await second.restart() : second
+    const after = await clientOf(next)
+    assert.deepEqual(await Promise.all([-2, -4, -5].map(after.listOffsets)), [0, 10, 9])
+    assert.deepEqual(await after.endOfEpoch(1), [1, 10])
+    assert.deepEqual(await after.endOfEpoch(2), [2, 11])
+    assert.deepEqual(await after.fetch(8), [0, 11, 8, 9])
+    const [first, last] = [next.partition('t').epochAt(9), next.partition('t').epochAt(10)]
+    assert.deepEqual([first, last], [1, 2])
+  }
 })
 
 test('the size of a log directory is the size of the local part', async t => {
@@ -185,4 +190,26 @@ test('while the remote tier is away or damaged, its offsets are KAFKA_STORAGE_ER
   }
   tier.trouble = null
   assert.deepEqual(await fetch(0), [0, 10, 0, 1, 2, 3, 4])
+})
+
+test('records that are deleted while a consumer waits for them in the archive are OFFSET_OUT_OF_RANGE', async t => {
+  const { tier, world, fetch, deleteRecords } = await openTwoTiers(t)
+  const gate = Promise.withResolvers<void>()
+  tier.gate = gate.promise
+  const [gone, left] = [fetch(2), fetch(4)]
+  await world.clock.advance(4_000)
+  assert.equal(await deleteRecords(4), 4)
+  gate.resolve()
+  assert.deepEqual(await Promise.all([gone, left]), [OFFSET_OUT_OF_RANGE.code, [4, 10, 4]])
+})
+
+test('a topic that is deleted while a consumer waits for the archive ends with its own error', async t => {
+  const { tier, world, id, fetch } = await openTwoTiers(t)
+  const gate = Promise.withResolvers<void>()
+  tier.gate = gate.promise
+  const waiting = fetch(2)
+  await world.clock.settle()
+  await world.catalogue.remove([id])
+  gate.resolve()
+  assert.equal(await waiting, UNKNOWN_TOPIC_OR_PARTITION.code)
 })

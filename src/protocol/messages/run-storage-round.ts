@@ -40,7 +40,7 @@ export const runStorageRound = api({
       },
       '0+',
     ),
-    /** The partitions of topics of the remote tier that the broker leads and whose documents of segments have changed. */
+    /** The partitions of the remote tier that the broker leads and whose documents of segments have changed. */
     news: struct(
       {
         /** The change up to which these are all. */

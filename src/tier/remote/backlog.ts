@@ -1,4 +1,4 @@
-// What waits for its offload, and which jobs may be forgotten, over all topics. All functions are pure.
+// Counts what waits for its offload, and says which jobs may be forgotten, over all topics. All functions are pure.
 
 import type { Jobs, Unreadable } from '../offload/job-documents.ts'
 import type { OffloadJob } from '../offload/jobs.ts'
@@ -34,7 +34,10 @@ export function backlogOf(jobs: JobsOfTopics, nowMs: number, isCopied: (topicId:
   return { segments, bytes, oldestSealedAtMs, suspended, passed }
 }
 
-/** Returns the jobs to forget; see evict. A cancelled job's segment is gone if the holder knows its partition without it. */
+/**
+ * Returns the jobs to forget; see evict. A cancelled job's segment is gone if the holder knows its partition without
+ * it.
+ */
 export function evictable(
   jobs: JobsOfTopics,
   retentionCount: number,

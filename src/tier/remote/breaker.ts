@@ -1,6 +1,6 @@
-// The breaker before the place of the objects. A request that found the place away makes it ask the place with a probe;
-// if that fails, the breaker opens, and no attempt to offload begins. Then each round of this broker probes once, until
-// the place works again. Reads of consumers pass in any case: they have their own limits.
+// The breaker before the place of the objects. A request that found the place away makes it ask the place with a
+// probe; if that fails, the breaker opens, and no attempt to offload begins. Then each round of this broker probes
+// once, until the place works again. Reads of consumers pass in any case: they have their own limits.
 
 import type { Clock } from '../../base/clock.ts'
 import { within } from '../../base/clock.ts'

@@ -1,5 +1,5 @@
-// The remote tier of real brokers: records that clients produced go to a table, leave the local store, and come back to
-// clients byte for byte, on both stores, from a folder and a bucket.
+// The remote tier of real brokers: records that clients produced go to a table, leave the local store, and come back
+// to clients byte for byte, on both stores, from a folder and a bucket.
 
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -58,7 +58,10 @@ async function fill(wire: Wire, topic: string, index: number, batches: number, s
   const random = seededRandom(seed)
   for (let i = 0; i < batches; i++) {
     const values = Array.from({ length: 5 }, () => ({ key: random.bytes(8), value: random.bytes(200) }))
-    await eventually('the partition takes records', async () => (await send(wire, topic, index, encodeBatch(values))) === 0)
+    await eventually(
+      'the partition takes records',
+      async () => (await send(wire, topic, index, encodeBatch(values))) === 0,
+    )
   }
 }
 
@@ -245,15 +248,24 @@ test('the holder stops between upload and commit: another one offloads, and each
   await fill(wire, 'orders', index, 1, 2)
   await allCold(wire, 'orders', index, end + 5)
   const all = splitBatches(await readAll(wire, 'orders', index))
-  assert.equal(all.reduce((sum, { recordCount }) => sum + recordCount, 0), end + 5)
-  const objects = await openObjects(parsePlace(path!), stub.options, { clock: systemClock, random: seededRandom(1), warn() {} })
+  assert.equal(
+    all.reduce((sum, { recordCount }) => sum + recordCount, 0),
+    end + 5,
+  )
+  const objects = await openObjects(parsePlace(path!), stub.options, {
+    clock: systemClock,
+    random: seededRandom(1),
+    warn() {},
+  })
   t.after(() => objects.close())
   const [location] = await locationsOf(objects)
   const { findings } = await auditTable(objects, location!, { nowMs: systemClock.now(), graceMs: 3_600_000 })
   assert.deepEqual(findings, [])
 })
 
-test('two brokers on Redis offload what both lead, and a change of the holder loses nothing', { skip: noRedis }, async t => {
+test('two brokers on Redis offload what both lead, and a change of the holder loses nothing', {
+  skip: noRedis,
+}, async t => {
   const { uri } = await startRedis(t)
   const shared = { ...TICK, 'redis.uri': uri, 'storage.remote.path': await folderOf(t), 'broker.expiry': 1_000 }
   const brokers = [

@@ -1,7 +1,7 @@
-// The tables of topics that are gone: a deleted topic's table is dropped a day later, so that a mistake can be undone by
-// copying it, unless svc.storage.remote.iceberg.keep-deleted-tables keeps it. A topic whose remote tier was switched off
-// with remote.log.delete.on.disable loses its table at once. Only tables that a notice names are dropped: those of
-// another cluster in the same place are not ours.
+// The tables of topics that are gone: a deleted topic's table is dropped a day later, so that a mistake can be undone
+// by copying it, unless svc.storage.remote.iceberg.keep-deleted-tables keeps it. A topic whose remote tier was
+// switched off with remote.log.delete.on.disable loses its table at once. Only tables that a notice names are
+// dropped: those of another cluster in the same place are not ours.
 
 import { mayExist, type Topic } from '../../log/catalogue.ts'
 import { dropTable } from '../iceberg/old-metadata.ts'

@@ -89,7 +89,10 @@ test('a damaged batch fails its job with its offset and suspends it; a retry goe
   const { tier, holder } = await world.openTier()
   await world.round(holder)
   const [, failed] = await world.jobs(tier)
-  assert.deepEqual([failed!.status, failed!.isSuspended, failed!.attempts, failed!.failure?.offset], ['failed', false, 1, 6])
+  assert.deepEqual(
+    [failed!.status, failed!.isSuspended, failed!.attempts, failed!.failure?.offset],
+    ['failed', false, 1, 6],
+  )
   await assertArchived((await world.table())!, [all[0]!, all[2]!])
   await world.round(holder)
   await world.round(holder)
@@ -277,7 +280,10 @@ test('retention moves the log start, removes the files below it, and cancels wha
   world.seal(0, 6)
   const last = world.seal(0, 12)
   await world.round(holder)
-  assert.deepEqual((await world.jobs(tier)).map(({ status }) => status), ['done', 'failed', 'done', 'done'])
+  assert.deepEqual(
+    (await world.jobs(tier)).map(({ status }) => status),
+    ['done', 'failed', 'done', 'done'],
+  )
   world.setRemote(0, { logStart: 12 })
   await world.round(holder)
   const table = (await world.table())!

@@ -30,6 +30,8 @@ interface Service {
   readonly heard: Map<number, { readonly incarnation: string; readonly to: number }>
   /** The partitions whose documents are to be read, by topic. */
   readonly news: Map<string, Set<number>>
+  /** Whether the jobs of deleted topics were removed. */
+  isSwept: boolean
 }
 
 /** A place that does not create an object only once is asked again after this time. */
@@ -61,12 +63,12 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
     return oldestSealedAtMs === null ? 0 : Math.max(0, (clock.now() - oldestSealedAtMs) / 1_000)
   })
 
-  /** What waits, at the holder; other brokers have nothing that waits for them. */
+  /** Returns what waits; at brokers without the lease nothing does. */
   const lag = () => backlogOf(service === null ? new Map() : jobsOf, clock.now(), isCopied)
 
   const isCopied = (topicId: string) => {
     const resolved = parts.catalogue.current().topicsById.get(topicId)?.resolved
-    return resolved !== undefined && resolved.remoteStorageEnable && !resolved.remoteLogCopyDisable
+    return resolved?.remoteStorageEnable === true && !resolved.remoteLogCopyDisable
   }
 
   function begin(fence: number): void {
@@ -93,7 +95,7 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
         threads,
       },
     }
-    service = { fence, over, rooms, topics: new Map(), heard: new Map(), news: new Map() }
+    service = { fence, over, rooms, topics: new Map(), heard: new Map(), news: new Map(), isSwept: false }
   }
 
   function end(): void {
@@ -109,7 +111,7 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
       if (breaker.isOpen) await breaker.check()
       forgetVerdict()
       await readNews(now)
-      const topics = arrange(now)
+      const topics = await arrange(now)
       jobsOf = await parts.jobs.ofAll(topics.map(({ topic }) => topic.topicId))
       const due = topics.filter(work => isDue(work))
       const asked = askOnce()
@@ -134,7 +136,9 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
     else if (clock.monotonic() - verdictAtMs >= VERDICT_MS) parts.createOnly = 'unknown'
   }
 
-  /** Reads the documents of the partitions that leaders named. Those that cannot be read are tried in the next round. */
+  /**
+   * Reads the documents of the partitions that leaders named. Those that cannot be read are tried in the next round.
+   */
   async function readNews({ news, topics, rooms }: Service): Promise<void> {
     const { topicsById } = parts.catalogue.current()
     const wanted = [...news].flatMap(([topicId, partitions]) => [...partitions].map(index => ({ topicId, index })))
@@ -161,14 +165,20 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
     }
   }
 
-  /** Returns the topics of the remote tier, and forgets those that left it. */
-  function arrange({ topics, news }: Service): readonly TopicWork[] {
+  /** Returns the topics of the remote tier, and forgets those that left it, with their jobs. */
+  async function arrange(now: Service): Promise<readonly TopicWork[]> {
+    const { topics, news } = now
     const current = parts.catalogue.current()
     for (const topicId of [...topics.keys(), ...news.keys()]) {
       const topic = current.topicsById.get(topicId)
       if (topic?.resolved.remoteStorageEnable === true) continue
       topics.delete(topicId)
+      if (topic !== undefined && !running.has(topicId)) await parts.jobs.remove(topicId)
       if (topic !== undefined || !mayExist(current).has(topicId)) news.delete(topicId)
+    }
+    if (!now.isSwept) {
+      await parts.jobs.sweep(topicId => mayExist(current).has(topicId))
+      now.isSwept = true
     }
     return [...topics.values()]
   }

@@ -1,6 +1,6 @@
-// The remote tier of a broker whose tables are in a bucket or a folder: opens the place, the archive that consumers read
-// from, and the documents of jobs and notices, and answers questions about tables. holder.ts has the rounds of the
-// broker that offloads. This file is loaded only with storage.remote.path.
+// The remote tier of a broker whose tables are in a bucket or a folder: opens the place, the archive that consumers
+// read from, and the documents of jobs and notices, and answers questions about tables. holder.ts has the rounds of
+// the broker that offloads. This file is loaded only with storage.remote.path.
 
 import { assert } from '../../base/assert.ts'
 import { ENDLESS } from '../../base/patience.ts'

@@ -1,6 +1,6 @@
-// The document with which the holder of the worker's lease tells all brokers what it changed: for each topic the version
-// of its table, and how much waits for its offload. Each broker reads it once in a round. It is a copy that the holder
-// makes again, but for the tables of deleted topics: only it names them.
+// The document with which the holder of the worker's lease tells all brokers what it changed: for each topic the
+// version of its table, and how much waits for its offload. Each broker reads it once in a round. It is a copy that
+// the holder makes again, but for the tables of deleted topics: only it names them.
 //
 //   document tier, notices   the field `notices`: JSON of { format }
 //                            the field `worker`: JSON of a WorkerNotice

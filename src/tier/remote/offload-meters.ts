@@ -1,4 +1,5 @@
-// What the holder has done: the metrics of the offload, the counts of its reports, and the speed of the last minute.
+// Counts what the holder has done: the metrics of the offload, the counts of its reports, and the speed of the last
+// minute.
 
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../telemetry/logger.ts'

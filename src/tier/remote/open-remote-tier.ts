@@ -1,5 +1,5 @@
-// Opens the remote tier of a broker if its settings name a place. Without one nothing of the tier is loaded: neither the
-// writer of tables nor the client of S3.
+// Opens the remote tier of a broker if its settings name a place. Without one nothing of the tier is loaded: neither
+// the writer of tables nor the client of S3.
 
 import type { BrokerTier } from './remote-rounds.ts'
 import type { RemoteTierRooms } from './tier-parts.ts'

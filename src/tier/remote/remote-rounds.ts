@@ -1,5 +1,5 @@
-// The part of the worker's rounds that moves sealed segments to their tables and keeps these, as worker.ts sees it. The
-// broker that holds the lease has it; holder.ts does it.
+// The part of the worker's rounds that moves sealed segments to their tables and keeps these, as worker.ts sees it.
+// The broker that holds the lease has it; holder.ts does it.
 
 import type { Logs } from '../../log/logs.ts'
 import type { RemoteNews } from '../../log/remote-news.ts'
@@ -8,7 +8,7 @@ import type { RemoteTier } from './remote-tier.ts'
 
 export type { RemoteNews }
 
-/** What the holder has done since its last report, and what waits. */
+/** The work of the holder since its last report, and the work that waits. */
 export interface OffloadReport {
   /** Segments that were offloaded, and their stored bytes. */
   readonly segments: number
@@ -21,7 +21,9 @@ export interface OffloadReport {
 }
 
 export interface RemoteRounds {
-  /** Begins a term of the lease, or goes on with it. `fence` is the version of the takeover; 0 on the embedded store. */
+  /**
+   * Begins a term of the lease, or goes on with it. `fence` is the version of the takeover; 0 on the embedded store.
+   */
   begin(fence: number): void
   /** Returns the change up to which this broker has heard the news of another one; 0: it wants all of them. */
   since(brokerId: number, incarnation: string): number

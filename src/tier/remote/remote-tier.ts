@@ -1,5 +1,5 @@
-// The remote tier of a broker, as the rooms above see it: the place of the tables, their contents, the offload jobs, and
-// how the tier copes. Only shapes: open-remote-tier.ts opens one, and nothing of it is loaded without
+// The remote tier of a broker, as the rooms above see it: the place of the tables, their contents, the offload jobs,
+// and how the tier copes. Only shapes: open-remote-tier.ts opens one, and nothing of it is loaded without
 // storage.remote.path.
 
 import type { ArchivePlace, ArchiveTrouble, ColdTier } from '../../log/archive.ts'
@@ -25,25 +25,35 @@ export interface RemoteTier extends ColdTier {
   inspect(place: ArchivePlace, base: number, next: number): Promise<readonly InspectedFile[] | ArchiveTrouble>
   /** Returns the topics that have a table, in the order of their names, as the notices say. */
   tables(): readonly TableName[]
-  /** Resolves with the newest metadata of a topic's table, for the catalog; null if it has none. Rejects with TierAway. */
+  /**
+   * Resolves with the newest metadata of a topic's table, for the catalog; null if it has none. Rejects with
+   * TierAway.
+   */
   metadata(topicId: string): Promise<CatalogMetadata | null>
   close(): Promise<void>
 }
 
 export interface TierState {
-  /** Open: the place did not answer its last probe. The holder of the lease starts no attempt while its breaker is open. */
+  /**
+   * Open: the place did not answer its last probe. The holder of the lease starts no attempt while its breaker is
+   * open.
+   */
   readonly breaker: 'closed' | 'open'
   /** Why the breaker is open. */
   readonly why: string | null
   /** The time since when the breaker is as it is, in ms since 1970 by the clock of this broker. */
   readonly sinceMs: number
-  /** Whether the place creates an object only once, as far as this broker has asked. No commit is made if it does not. */
+  /**
+   * Whether the place creates an object only once, as far as this broker has asked. No commit is made if it does not.
+   */
   readonly createOnly: 'unknown' | 'kept' | 'broken'
   /** Readers of the archive that wait for their turn. */
   readonly readsWaiting: number
   /** Memory of restored batches. */
   readonly cacheBytes: number
-  /** Jobs without attempts left: no broker claims them until an operator retries them. As of the holder's last round. */
+  /**
+   * Jobs without attempts left: no broker claims them until an operator retries them. As of the holder's last round.
+   */
   readonly suspended: number
   /** Jobs that retention cancelled in the last day, before their segments were offloaded. */
   readonly passed: number

@@ -1,4 +1,4 @@
-// What the tables say, in the shapes that the log, the routes and the catalog use. All functions are pure.
+// Puts what tables say into the shapes that the log, the routes and the catalog use. All functions are pure.
 
 import type { ArchivedPiece, TableFacts } from '../../log/archive.ts'
 import type { LoadedTable } from '../archive/tables.ts'

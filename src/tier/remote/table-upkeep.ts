@@ -1,8 +1,8 @@
-// The upkeep of a topic's table: files that retention has passed go, old snapshots expire, orphans are swept once a day.
-// The leaders decide where a log starts (log/); what follows for the files is decided here.
+// The upkeep of a topic's table: files that retention has passed go, old snapshots expire, orphans are swept once a
+// day. The leaders decide where a log starts (log/); what follows for the files is decided here.
 
-import { OffsetIndexer, filesBelow, type OffsetIndex } from '../iceberg/offset-index.ts'
 import { expiredOf, expireSnapshots, MOST_SNAPSHOTS } from '../iceberg/expire-snapshots.ts'
+import { filesBelow, type OffsetIndex, OffsetIndexer } from '../iceberg/offset-index.ts'
 import { removeOldMetadata } from '../iceberg/old-metadata.ts'
 import { readArchived } from '../iceberg/ranges.ts'
 import { removeBelow } from '../iceberg/retention.ts'

@@ -38,4 +38,3 @@ export interface TierParts extends Omit<RemoteTierRooms, 'logger'> {
   /** Whether the place creates an object only once. */
   createOnly: TierState['createOnly']
 }
-

@@ -1,5 +1,5 @@
-// Which offload jobs a topic needs, from the documents of its partitions, and which of them are due. All functions are
-// pure. offload/plan-jobs.ts has the rule for one segment; this file adds the log start and the rules of a round.
+// Which offload jobs a topic needs, from the documents of its partitions, and which of them are due. All functions
+// are pure. offload/plan-jobs.ts has the rule for one segment; this file adds the log start and the rules of a round.
 
 import type { SealedSegments } from '../../log/segments.ts'
 import { type Archived, covers } from '../iceberg/ranges.ts'
@@ -17,7 +17,7 @@ const PASSED = 'Retention or DeleteRecords has passed the segment before it was 
 export const wasPassed = ({ status, failure }: OffloadJob, sinceMs: number) =>
   status === 'cancelled' && failure?.why === PASSED && failure.atMs >= sinceMs
 
-/** What the documents say that the table has. It may be less than the table has. */
+/** Returns what the table has according to the documents. It may have more. */
 export function archivedByDocuments(partitions: Partitions): Archived {
   const known = [...partitions].flatMap(([index, { remote }]) => (remote === null ? [] : [[index, remote] as const]))
   return {
@@ -54,7 +54,7 @@ export function planTopic(
   { isCopied, ...rules }: TopicPlan,
 ): readonly OffloadJob[] {
   const logStartOf = (partition: number) => partitions.get(partition)?.remote?.logStart ?? 0
-  const [passed, live] = [new Array<OffloadJob>(), new Map<string, OffloadJob>()]
+  const [passed, live] = [[] as OffloadJob[], new Map<string, OffloadJob>()]
   for (const [id, job] of jobs) {
     if (job.next <= logStartOf(job.partition)) passed.push(job)
     else live.set(id, job)
@@ -74,8 +74,8 @@ export function planTopic(
 }
 
 /**
- * Returns the jobs to attempt in one pass, the oldest files first: about as many as give each encoder two files. `tried`
- * has the ids of jobs that this round has attempted already.
+ * Returns the jobs to attempt in one pass, the oldest files first: about as many as give each encoder two files.
+ * `tried` has the ids of jobs that this round has attempted already.
  */
 export function chooseJobs(
   jobs: Jobs,

@@ -1,5 +1,5 @@
-// The table of a topic as the holder commits to it: loaded once, fenced before the first commit, and under a guard that
-// confirms the lease before each request that may commit.
+// The table of a topic as the holder commits to it: loaded once, fenced before the first commit, and under a guard
+// that confirms the lease before each request that may commit.
 
 import type { Patience } from '../../base/patience.ts'
 import type { Guard } from '../iceberg/commit.ts'
@@ -51,7 +51,7 @@ export class TopicTable {
   readonly #term: Term
   readonly #topic: TopicOfJobs
   readonly location: string
-  /** The newest version that is known; null before it is loaded, and if there is none. */
+  /** The newest version that is known; null before it is loaded, and if the topic has no table. */
   table: Table | null = null
   /** Whether the place was asked for the table. */
   isLoaded = false
@@ -71,7 +71,7 @@ export class TopicTable {
   }
 
   /**
-   * Loads the table if it was not loaded yet; null if there is none. Rejects with TableMissing, and as loadTable does.
+   * Loads the table if it was not loaded yet. Rejects with TableMissing, and as loadTable does.
    */
   async load(): Promise<void> {
     if (this.isLoaded) return
@@ -105,8 +105,8 @@ export class TopicTable {
   }
 
   /**
-   * Resolves with the table, which is created if it does not exist, and with this holder's fence, which is committed if
-   * it was not yet. Rejects with PlaceUnsafe, and as commit does.
+   * Resolves with the table, which is created if it does not exist, and with this holder's fence, which is committed
+   * if it was not yet. Rejects with PlaceUnsafe, and as commit does.
    */
   async fenced(): Promise<{ readonly table: Table; readonly fence: number }> {
     const { objects } = this.#parts
@@ -124,7 +124,10 @@ export class TopicTable {
     return taken
   }
 
-  /** Another holder committed a higher fence, or the table is gone. It is loaded and fenced again if the lease is held. */
+  /**
+   * Another holder committed a higher fence, or the table is gone. It is loaded and fenced again if the lease is
+   * held.
+   */
   forget(): void {
     this.table = null
     this.isLoaded = false

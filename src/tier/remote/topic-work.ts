@@ -1,9 +1,9 @@
 // The holder's work for one topic in a round: plans the jobs of its sealed segments, attempts those that are due, and
-// lets upkeep follow. The table and its commits are in topic-table.ts and offload/pipeline.ts. A failure ends only the
-// work for this topic, until the next round.
+// lets upkeep follow. The table and its commits are in topic-table.ts and offload/pipeline.ts. A failure ends only
+// the work for this topic, until the next round.
 
-import type { SealedSegments } from '../../log/segments.ts'
 import { UnreadableBatch } from '../../log/read-range.ts'
+import type { SealedSegments } from '../../log/segments.ts'
 import { BadBatch } from '../columns/bad-batch.ts'
 import type { EncoderThreads } from '../columns/encoder-thread.ts'
 import type { SummarizeGroup } from '../columns/verify.ts'
@@ -25,7 +25,7 @@ import type { TierParts } from './tier-parts.ts'
 import { archivedByDocuments, chooseJobs, planTopic } from './topic-jobs.ts'
 import { NotHolder, PlaceUnsafe, type Term, TopicTable } from './topic-table.ts'
 
-/** What all topics of a term share. */
+/** The rooms that all topics of a term share. */
 export interface WorkRooms {
   readonly parts: TierParts
   readonly term: Term
@@ -38,7 +38,7 @@ export interface WorkRooms {
   readonly settings: OffloadSettings & { readonly maxFileWaitMs: number; readonly maxAttempts: number }
 }
 
-/** What a round says of a topic. */
+/** The rules of a round for a topic. */
 export interface TopicConfig {
   /** False: no segment gets a new job or a new attempt (remote.log.copy.disable). */
   readonly isCopied: boolean
@@ -108,7 +108,7 @@ export class TopicWork {
     this.#isDirty = true
   }
 
-  /** Resolves with false if the place is away, or the table cannot be read. What waits is planned all the same. */
+  /** Resolves with false if the place is away, or the table cannot be read. The jobs are planned all the same. */
   async #load(): Promise<boolean> {
     const { parts, meters } = this.#rooms
     const { breaker } = parts
@@ -186,7 +186,9 @@ export class TopicWork {
     const { outcomes, stop, leftovers, table: newest } = await offloadTopic(deps, table, jobs, this.#source())
     this.#table.table = newest
     for (const error of leftovers)
-      logger.limited('leftover', 60_000).warn('a commit has left something over', { topic: this.topic.topicName, error })
+      logger
+        .limited('leftover', 60_000)
+        .warn('a commit has left something over', { topic: this.topic.topicName, error })
     // Leaders may trim what is in the table, also if the store does not take the states of the jobs.
     if (stop === null) await this.#table.notify()
     await this.#settle(jobs, outcomes, fence)
