@@ -13,7 +13,7 @@ function pick<T>({ random }: Pick<RoundContext, 'random'>, list: readonly T[]): 
   return list[random.below(list.length)]!
 }
 
-const killAt = (step: string): RemoteFault => ({
+export const killAt = (step: string): RemoteFault => ({
   name: `kill -9 when ${step}`,
   async act({ world, run, random }) {
     const nth = 1 + random.below(MOST_TIMES)

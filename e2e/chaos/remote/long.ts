@@ -7,9 +7,15 @@ import { smallDiskAbsence } from '../../../testing/small-disk.ts'
 import { seedOf } from '../compaction/embedded-round.ts'
 import type { LongOptions } from '../compaction/long.ts'
 import { KILL_FAULTS } from './faults.ts'
+import { HOLDER_FAULTS } from './holder-faults.ts'
+import { away, PLACE_FAULTS } from './place-faults.ts'
+import { ROOM_FAULTS } from './room-faults.ts'
 import { type RemoteFault, runRemoteRound } from './round.ts'
 
-export const REMOTE_FAULTS: readonly RemoteFault[] = [...KILL_FAULTS]
+const FAULTS: readonly RemoteFault[] = [...KILL_FAULTS, ...PLACE_FAULTS, ...HOLDER_FAULTS, ...ROOM_FAULTS]
+
+/** The place is away for so long in the last round. */
+const LONG_AWAY_MS = 30 * 60_000
 
 /** Prints a line for each round. Resolves to false if one failed. */
 export async function runRemote({ rounds, seed, first, last }: LongOptions): Promise<boolean> {
@@ -19,7 +25,7 @@ export async function runRemote({ rounds, seed, first, last }: LongOptions): Pro
   }
   let isWell = true
   for (let round = first; round <= Math.min(last, rounds); round++) {
-    const fault = REMOTE_FAULTS[(round - 1) % REMOTE_FAULTS.length]!
+    const fault = round === rounds ? away(LONG_AWAY_MS) : FAULTS[(round - 1) % FAULTS.length]!
     const absence = fault.needs?.diskMiB === undefined ? null : smallDiskAbsence()
     if (absence !== null) {
       console.log(`- round ${round}: ${absence}`)

@@ -49,6 +49,10 @@ export interface RemoteFault {
   readonly name: string
   /** What the fault needs; by default the round's number decides. */
   readonly needs?: Partial<Omit<WorldOptions, 'seed'>>
+  /** Configs of the clients' topic, instead of those that the seed draws. */
+  readonly configs?: Readonly<Record<string, string>>
+  /** The length of the fault; 0 by default. The round may take that much longer. */
+  readonly lastsMs?: number
   /** Causes the fault, ends it, and resolves to a description of it. */
   act(context: RoundContext): Promise<string>
 }
@@ -93,16 +97,19 @@ export async function runRemoteRound(
   const run = runOf(KEPT, PARTITIONS, 1)
   const passing = runOf(PASSING, PASSING_PARTITIONS, 2)
   let what = fault.name
+  let keptId = ''
   const underWay: Promise<unknown>[] = []
-  const limit = sleep(systemClock, ROUND_LIMIT_MS).then(() => {
-    throw new Error(`the round is not over after ${ROUND_LIMIT_MS / 1000} s`)
+  const limitMs = ROUND_LIMIT_MS + (fault.lastsMs ?? 0)
+  const limit = sleep(systemClock, limitMs).then(() => {
+    throw new Error(`the round is not over after ${limitMs / 1000} s`)
   })
   limit.catch(() => {})
 
   async function work(): Promise<Verdict> {
-    await makeTopic(brokers[0]!, KEPT, PARTITIONS, keptConfigs(random))
+    await makeTopic(brokers[0]!, KEPT, PARTITIONS, { ...keptConfigs(random), ...fault.configs })
     await makeTopic(brokers[0]!, PASSING, PASSING_PARTITIONS, PASSING_CONFIGS)
-    const [keptId, passingId] = [await topicIdAt(brokers[0]!, KEPT), await topicIdAt(brokers[0]!, PASSING)]
+    keptId = await topicIdAt(brokers[0]!, KEPT)
+    const passingId = await topicIdAt(brokers[0]!, PASSING)
     const running = [
       runPlainProducer(run),
       runIdempotentProducer(run),
@@ -155,8 +162,9 @@ export async function runRemoteRound(
     await within(systemClock, END_MS, Promise.allSettled(underWay), () => null)
     await history.close()
     for (const [at, broker] of brokers.entries()) await writeFile(join(folder, `broker-${at + 1}.log`), broker.output())
+    const table = await within(systemClock, END_MS, faultsOf(world, keptId), () => 'it cannot be read in time')
     throw new Error(
-      `seed ${seed} (${worldName(options)}; ${what}): ${(error as Error).message}\nthe history and the output of the brokers are in ${folder}`,
+      `seed ${seed} (${worldName(options)}; ${what}): ${(error as Error).message}\nthe table: ${table}\nthe history and the output of the brokers are in ${folder}`,
       { cause: error },
     )
   }
@@ -200,6 +208,17 @@ async function restingVerdict({ objects }: World, topic: JudgedTopic): Promise<V
       if (isLate) throw error
     }
     await sleep(systemClock, AGAIN_MS)
+  }
+}
+
+/** Resolves with the faults of a table after a failed round. */
+async function faultsOf({ objects, stub }: World, id: string): Promise<string> {
+  if (stub !== null) stub.faultOf = () => null
+  try {
+    const { faults } = await judgeTable(objects, { name: KEPT, id, known: new Map(), ends: null })
+    return faults.length === 0 ? 'no fault' : faults.join('\n')
+  } catch (error) {
+    return String(error)
   }
 }
 

@@ -21,17 +21,20 @@ const READS = 'src/log/table-reads.ts'
 const ROUND = 'src/log/round.ts'
 const PARTITION = 'src/log/partition.ts'
 
+/** Where the topic of the clients has something to append. */
+const IF_APPENDS = "if ((change.append ?? []).length > 0 && location.includes('/kept-'))"
 const CREATE = 'return await objects.create(key, bytes)'
 
-/** Between this step and the request nothing is checked any more. */
-export const LAST = 'a version is about to be created'
-export const READ_BACK = 'a file is read back'
-export const FENCED = 'a pass is claimed'
+const LAST = 'a version is about to be created'
+const READ_BACK = 'a file is read back'
+/** In these two only the topic of the clients counts, and only appends. */
+export const CONFIRMED = 'the lease was confirmed for an append'
+export const KEPT_READ_BACK = 'a file of the clients is read back'
 
 /** The holder's way of a segment into the table, in its order. */
 export const OFFLOAD_STEPS: readonly Place[] = [
   before(WORK, 'const claimed = await this.#claim(chosen, fence)', 'a pass has its fence'),
-  after(WORK, 'const claimed = await this.#claim(chosen, fence)', FENCED),
+  after(WORK, 'const claimed = await this.#claim(chosen, fence)', 'a pass is claimed'),
   before(TABLE, 'const taken = await takeFence(', 'the table is created'),
   {
     step: 'batches are read',
@@ -59,7 +62,7 @@ export const OFFLOAD_STEPS: readonly Place[] = [
 ]
 
 /** Stands in the text of LAST. */
-export const DURING = 'a version is being created'
+const DURING = 'a version is being created'
 
 /** The leader's way from the notice to the room that it makes. */
 export const LEADER_STEPS: readonly Place[] = [
@@ -95,11 +98,27 @@ export const UPKEEP_STEPS: readonly Place[] = [
   },
 ]
 
-export const PLACES: readonly Place[] = [...OFFLOAD_STEPS, ...LEADER_STEPS, ...UPKEEP_STEPS]
+/** Steps at which a holder is stopped until another one has taken over. */
+const HOLDER_STEPS: readonly Place[] = [
+  {
+    step: CONFIRMED,
+    file: COMMIT,
+    text: 'const confirm = () => guard(base.metadata)',
+    instead: `const confirm = async () => { await guard(base.metadata); ${IF_APPENDS} STOP }`,
+  },
+  {
+    step: KEPT_READ_BACK,
+    file: FILE,
+    text: 'return { file: { ...facts, key }, next: facts.next }',
+    instead: "if (location.includes('/kept-')) STOP; return { file: { ...facts, key }, next: facts.next }",
+  },
+]
 
-/** Every step by its name, in the order of the way. */
+export const PLACES: readonly Place[] = [...OFFLOAD_STEPS, ...LEADER_STEPS, ...UPKEEP_STEPS, ...HOLDER_STEPS]
+
+/** The steps for kill -9, in the order of the way. */
 export const STEP_NAMES: readonly string[] = [
-  ...PLACES.flatMap(({ step }) => (step === LAST ? [LAST, DURING] : [step])),
+  ...[...OFFLOAD_STEPS, ...LEADER_STEPS, ...UPKEEP_STEPS].flatMap(({ step }) => (step === LAST ? [LAST, DURING] : [step])),
 ]
 
 /** Orphans live this long in a round, and files may be committed for half of it. A day and half a day in the product. */

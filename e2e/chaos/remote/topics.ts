@@ -13,7 +13,9 @@ export const PASSING = 'passing'
 export const PARTITIONS = 3
 export const PASSING_PARTITIONS = 2
 
-const ALWAYS = { 'remote.storage.enable': 'true' }
+const DAYS_MS = 7 * 24 * 3_600_000
+/** The clocks of brokers may be an hour apart. */
+const ALWAYS = { 'remote.storage.enable': 'true', 'message.timestamp.after.max.ms': String(DAYS_MS) }
 
 /** The configs of the first topic. The local part may stay for a while. */
 export function keptConfigs(random: Random): Readonly<Record<string, string>> {
@@ -28,6 +30,14 @@ export function keptConfigs(random: Random): Readonly<Record<string, string>> {
 export const PASSING_CONFIGS: Readonly<Record<string, string>> = {
   ...ALWAYS,
   'retention.ms': '3000',
+  'segment.ms': '1',
+  'local.retention.ms': '1',
+}
+
+/** A topic that is filled while nothing is offloaded. It keeps everything, in the table only. */
+export const AT_ONCE: Readonly<Record<string, string>> = {
+  ...ALWAYS,
+  'retention.ms': '-1',
   'segment.ms': '1',
   'local.retention.ms': '1',
 }
