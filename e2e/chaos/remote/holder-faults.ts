@@ -6,6 +6,7 @@ import type { Objects } from '../../../src/tier/objects/objects.ts'
 import { tableLocation } from '../../../src/tier/iceberg/table-files.ts'
 import { auditTable } from '../../../testing/iceberg-audit.ts'
 import { eventually } from '../../../testing/eventually.ts'
+import { startAnyway } from '../redis/kill-faults.ts'
 import type { RemoteFault } from './round.ts'
 import { CONFIRMED, KEPT_READ_BACK } from './steps.ts'
 import { KEPT } from './topics.ts'
@@ -63,6 +64,9 @@ const stoppedAt = (step: string): RemoteFault => ({
     const committed = before.staged.filter(key => present.has(key) && !staged.includes(key))
     assert.deepEqual(committed, [], 'the commit of the first holder is refused')
     await orders.give(other, {})
+    // To set a clock right may be a jump forward. Its broker would drop nothing by time for a day.
+    assert.equal(await other.kill('SIGTERM'), 0, 'the exit status after SIGTERM')
+    await startAnyway(other)
     return `the holder stood still when ${step}; ${before.staged.length} files became orphans`
   },
 })
