@@ -13,10 +13,10 @@ function pick<T>({ random }: Pick<RoundContext, 'random'>, list: readonly T[]): 
   return list[random.below(list.length)]!
 }
 
-export const killAt = (step: string): RemoteFault => ({
+export const killAt = (step: string, mostTimes = MOST_TIMES): RemoteFault => ({
   name: `kill -9 when ${step}`,
   async act({ world, run, random }) {
-    const nth = 1 + random.below(MOST_TIMES)
+    const nth = 1 + random.below(mostTimes)
     const stopped = await world.orders.stopAt(world.brokers, run, { step, nth, signal: 'SIGKILL' })
     await Promise.all(stopped.map(broker => broker.exited))
     // Half of the time another broker goes on with the work.

@@ -29,7 +29,7 @@ const FREED_MS = 90_000
 const REFUSED_MS = 20_000
 
 /** Resolves with the offload jobs of a topic. */
-async function jobsOf({ url }: BrokerProcess, topic: string): Promise<readonly Job[]> {
+export async function jobsOf({ url }: BrokerProcess, topic: string): Promise<readonly Job[]> {
   const { status, body } = await adminClient(url).ask('GET', `/api/v1/storage/offload-jobs?topic=${topic}&limit=1000`)
   return status === 200 ? body.jobs : []
 }
@@ -40,6 +40,7 @@ interface Job {
   readonly next: number
   readonly status: string
   readonly suspended: boolean
+  readonly attempts: number
   readonly failure: { readonly why: string; readonly offset: number | null } | null
 }
 

@@ -27,9 +27,10 @@ const CREATE = 'return await objects.create(key, bytes)'
 
 const LAST = 'a version is about to be created'
 const READ_BACK = 'a file is read back'
-/** In these two only the topic of the clients counts, and only appends. */
-export const CONFIRMED = 'the lease was confirmed for an append'
+/** In these only the topic of the clients counts, and only appends. */
+export const CONFIRMED = 'nothing is checked any more before an append'
 export const KEPT_READ_BACK = 'a file of the clients is read back'
+export const KEPT_COMMITTED = 'a pass of the clients is committed'
 
 /** The holder's way of a segment into the table, in its order. */
 export const OFFLOAD_STEPS: readonly Place[] = [
@@ -98,23 +99,29 @@ export const UPKEEP_STEPS: readonly Place[] = [
   },
 ]
 
-/** Steps at which a holder is stopped until another one has taken over. */
-const HOLDER_STEPS: readonly Place[] = [
+/** Steps for faults that need an append of the clients' topic. */
+const KEPT_STEPS: readonly Place[] = [
   {
     step: CONFIRMED,
-    file: COMMIT,
-    text: 'const confirm = () => guard(base.metadata)',
-    instead: `const confirm = async () => { await guard(base.metadata); ${IF_APPENDS} STOP }`,
+    file: ONCE,
+    text: 'const answer = await create()',
+    instead: 'if (globalThis.appendKey === key) { STOP }; const answer = await create()',
   },
   {
     step: KEPT_READ_BACK,
     file: FILE,
     text: 'return { file: { ...facts, key }, next: facts.next }',
-    instead: "if (location.includes('/kept-')) STOP; return { file: { ...facts, key }, next: facts.next }",
+    instead: "if (location.includes('/kept-')) { STOP }; return { file: { ...facts, key }, next: facts.next }",
+  },
+  {
+    step: KEPT_COMMITTED,
+    file: WORK,
+    text: 'if (stop === null) await this.#table.notify()',
+    instead: "if (this.topic.topicName === 'kept') { STOP }; if (stop === null) await this.#table.notify()",
   },
 ]
 
-export const PLACES: readonly Place[] = [...OFFLOAD_STEPS, ...LEADER_STEPS, ...UPKEEP_STEPS, ...HOLDER_STEPS]
+export const PLACES: readonly Place[] = [...OFFLOAD_STEPS, ...LEADER_STEPS, ...UPKEEP_STEPS, ...KEPT_STEPS]
 
 /** The steps for kill -9, in the order of the way. */
 export const STEP_NAMES: readonly string[] = [
@@ -131,6 +138,11 @@ const DAY = 'const DAY_MS = 86_400_000\n/** Log starts'
  * committed for half of the age of orphans, and versions of the metadata stay for longer than both.
  */
 export const LIMITS: readonly Omit<Place, 'step'>[] = [
+  {
+    file: COMMIT,
+    text: 'const confirm = () => guard(base.metadata)',
+    instead: `const confirm = async () => { await guard(base.metadata); ${IF_APPENDS} globalThis.appendKey = versionKey(location, version) }`,
+  },
   { file: UPKEEP, text: DAY, instead: DAY.replace('86_400_000', '1_500') },
   { file: UPKEEP, text: 'const LOG_STARTS_MS = 10 * 60_000', instead: 'const LOG_STARTS_MS = 500' },
   { file: UPKEEP, text: 'const EXPIRY_MS = 10 * 60_000', instead: 'const EXPIRY_MS = 500' },

@@ -24,8 +24,13 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
     { file: PIPELINE, text: 'const missing = dropCovered(jobs)', instead: 'const missing = jobs' },
     {
       file: PIPELINE,
-      text: 'if (part === null)\n      throw new RangeOverlap(',
-      instead: 'if (part === null) continue\n    if (part[0] < 0)\n      throw new RangeOverlap(',
+      text: 'const range = [jobs[0]!.base, jobs.at(-1)!.next] as const',
+      instead: `for (const job of jobs) {
+      const own = addable(next, partition, [job.base, job.next])
+      if (own !== null) next = addRange(next, partition, own)
+    }
+    if (partition >= 0) continue
+    const range = [jobs[0]!.base, jobs.at(-1)!.next] as const`,
     },
   ],
   /** A version of the metadata replaces one that exists, and nobody asks whether the place would let it. */
