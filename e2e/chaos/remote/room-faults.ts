@@ -23,6 +23,7 @@ const MIB = 1024 * 1024
 /** More than one append, and less than what waits for its offload. */
 const ROOM_BYTES = 400_000
 const WAITING_MIB = 16
+const ONE_BATCH_MIB = 0.01
 /** Offload, trim and some checkpoints. */
 const FREED_MS = 90_000
 /** Producers that are refused for this long have no room. */
@@ -54,6 +55,8 @@ async function untilFreed(
   const { brokers, stub } = world
   const topic = 'waiting'
   await makeTopic(brokers[0]!, topic, 1, AT_ONCE)
+  // It takes records when its table was read.
+  await writeTopic(brokers, topic, ONE_BATCH_MIB, run)
   stub!.faultOf = () => 'reset'
   try {
     await writeTopic(brokers, topic, WAITING_MIB, run)
@@ -137,6 +140,7 @@ const flippedBit: RemoteFault = {
     const { stub } = world
     const topic = 'damaged'
     await makeTopic(broker, topic, 1, AT_ONCE)
+    await writeTopic([broker], topic, ONE_BATCH_MIB, run)
     stub!.faultOf = () => 'reset'
     const caller = openClusterCaller({
       topic,

@@ -25,6 +25,7 @@ const PARTITION = 'src/log/partition.ts'
 const IF_APPENDS = "if ((change.append ?? []).length > 0 && location.includes('/kept-'))"
 const CREATE = 'return await objects.create(key, bytes)'
 
+export const FENCING = 'the table is created'
 const LAST = 'a version is about to be created'
 const READ_BACK = 'a file is read back'
 /** In these only the topic of the clients counts, and only appends. */
@@ -36,7 +37,7 @@ export const KEPT_COMMITTED = 'a pass of the clients is committed'
 export const OFFLOAD_STEPS: readonly Place[] = [
   before(WORK, 'const claimed = await this.#claim(chosen, fence)', 'a pass has its fence'),
   after(WORK, 'const claimed = await this.#claim(chosen, fence)', 'a pass is claimed'),
-  before(TABLE, 'const taken = await takeFence(', 'the table is created'),
+  before(TABLE, 'const taken = await takeFence(', FENCING),
   {
     step: 'batches are read',
     file: FILE,
