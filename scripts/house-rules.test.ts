@@ -122,14 +122,6 @@ test('a file that nothing of the product imports is dead', () => {
   )
 })
 
-test('a room that waits for its connection is not dead, and is named once it is connected', () => {
-  const waiting = 'src/tier/objects/folder.ts'
-  const connected = { ...MAIN, 'src/main.ts': `${HEAD}import './tier/objects/folder.ts'`, [waiting]: HEAD }
-  const texts = (files: object) => inspectHouse(new Map(Object.entries(files))).map(({ text }) => text)
-  assert.deepEqual(texts({ ...MAIN, [waiting]: HEAD }), [])
-  assert.deepEqual(texts(connected), ['the broker runs it'])
-})
-
 test('only one room each may use the clock, random values, the environment and the console', () => {
   for (const line of ['Date.now()', 'setTimeout(go, 1)', 'Math.random()', 'process.env.HOME', "console.log('x')"])
     assert.equal(inspect({ 'src/log/lane.ts': `${HEAD}${line}` }).length, 1, line)

@@ -488,7 +488,7 @@ async function openWorker(
   const remote = remoteTier?.holder({ lease, logs }) ?? null
   const { remoteNews } = logs
   async function runRound(share: RoundShare): Promise<RoundReport> {
-    // What the holder has offloaded since the last round may be dropped in this one.
+    // Segments that the holder has offloaded since the last round may be dropped in this one.
     await remoteTier?.follow()
     return await logs.runRound(share)
   }

@@ -50,6 +50,8 @@ export function chooseFormat(accept: string | undefined): Format {
   return openmetrics > 0 && openmetrics >= text ? 'openmetrics' : 'text'
 }
 
+/** The most lines that headerOf returns. */
+const HEADER_LINES = 3
 /** The number of lines in one slice. Writing them takes a fraction of a millisecond once the code is warm. */
 const LINES_PER_SLICE = 250
 
@@ -62,6 +64,7 @@ export function* writeFamilies(families: readonly Family[], format: Format): Gen
   let lines = 0
   for (const family of families) {
     text += headerOf(family, format)
+    lines += HEADER_LINES
     const isHistogram = family.kind === 'timer' || family.kind === 'distribution'
     const write = isHistogram ? histogramWriter(family) : sampleWriter(family)
     const linesEach = isHistogram ? family.buckets.length + 3 : 1

@@ -18,7 +18,8 @@ import { OffloadMeters } from './offload-meters.ts'
 import type { HolderRooms, OffloadReport, RemoteNews, RemoteRounds } from './remote-rounds.ts'
 import type { TierParts } from './tier-parts.ts'
 import { NotHolder } from './topic-table.ts'
-import { type TopicConfig, TopicWork, type WorkRooms } from './topic-work.ts'
+import { type TopicConfig, TopicWork } from './topic-work.ts'
+import type { WorkRooms } from './work-rooms.ts'
 
 /** A term of the lease, as this broker serves it. */
 interface Service {

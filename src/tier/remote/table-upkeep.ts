@@ -12,7 +12,7 @@ import { keyOf } from '../iceberg/table-files.ts'
 import type { TopicOfJobs } from '../offload/plan-jobs.ts'
 import type { Partitions } from './topic-jobs.ts'
 import type { TopicTable } from './topic-table.ts'
-import type { WorkRooms } from './topic-work.ts'
+import type { WorkRooms } from './work-rooms.ts'
 
 const DAY_MS = 86_400_000
 /** Log starts that pass no whole file are committed this often: each commit is a version of the metadata. */

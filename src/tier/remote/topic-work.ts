@@ -5,38 +5,20 @@
 import { UnreadableBatch } from '../../log/read-range.ts'
 import type { SealedSegments } from '../../log/segments.ts'
 import { BadBatch } from '../columns/bad-batch.ts'
-import type { EncoderThreads } from '../columns/encoder-thread.ts'
-import type { SummarizeGroup } from '../columns/verify.ts'
 import { Fenced } from '../iceberg/fence.ts'
 import { readArchived } from '../iceberg/ranges.ts'
 import { refreshTable, type Table, TableGone } from '../iceberg/table.ts'
 import { ObjectStoreError } from '../objects/objects.ts'
-import type { EncoderMemory } from '../offload/encoder-memory.ts'
-import type { SizeRatios } from '../offload/file-plan.ts'
 import type { Jobs, JobsChange, Unreadable } from '../offload/job-documents.ts'
 import { claim, fail, finish, isClaimable, jobId, type Move, notSpent, type OffloadJob } from '../offload/jobs.ts'
 import type { OffloadSource } from '../offload/offload-source.ts'
-import { type JobOutcome, type OffloadSettings, offloadTopic } from '../offload/pipeline.ts'
+import { type JobOutcome, offloadTopic } from '../offload/pipeline.ts'
 import type { TopicOfJobs } from '../offload/plan-jobs.ts'
-import type { OffloadMeters, TierPhase } from './offload-meters.ts'
-import type { HolderLogs } from './remote-rounds.ts'
+import type { TierPhase } from './offload-meters.ts'
 import { TableUpkeep } from './table-upkeep.ts'
-import type { TierParts } from './tier-parts.ts'
 import { archivedByDocuments, chooseJobs, planTopic } from './topic-jobs.ts'
-import { NotHolder, PlaceUnsafe, type Term, TopicTable } from './topic-table.ts'
-
-/** The rooms that all topics of a term share. */
-export interface WorkRooms {
-  readonly parts: TierParts
-  readonly term: Term
-  readonly logs: HolderLogs
-  readonly encoders: EncoderThreads
-  readonly memory: EncoderMemory
-  readonly ratios: SizeRatios
-  readonly meters: OffloadMeters
-  readonly summarize: SummarizeGroup
-  readonly settings: OffloadSettings & { readonly maxFileWaitMs: number; readonly maxAttempts: number }
-}
+import { NotHolder, PlaceUnsafe, TopicTable } from './topic-table.ts'
+import type { WorkRooms } from './work-rooms.ts'
 
 /** The rules of a round for a topic. */
 export interface TopicConfig {
