@@ -26,8 +26,9 @@ const WAITING_MIB = 16
 const ONE_BATCH_MIB = 0.01
 /** Offload, trim and some checkpoints. */
 const FREED_MS = 90_000
-/** Producers that are refused for this long have no room. */
-const REFUSED_MS = 20_000
+/** Producers that nothing is acknowledged for this long have no room. */
+const STILL_MS = 2_000
+const REFUSED_MS = 30_000
 
 /** Resolves with the offload jobs of a topic. */
 export async function jobsOf({ url }: BrokerProcess, topic: string): Promise<readonly Job[]> {
@@ -60,20 +61,19 @@ async function untilFreed(
   stub!.faultOf = () => 'reset'
   try {
     await writeTopic(brokers, topic, WAITING_MIB, run)
-    await full()
-    const before = run.acknowledged
-    let seen = before
-    let seenAtMs = run.clock.monotonic()
-    // Until nothing is acknowledged any more.
+    let seen = -1
+    let seenAtMs = 0
     await eventually(
       'producers are refused',
       async () => {
-        await run.pause(50)
+        // What was free a moment later, such as buffers, goes too.
+        await full()
+        await run.pause(200)
         if (run.acknowledged !== seen) {
           seen = run.acknowledged
           seenAtMs = run.clock.monotonic()
         }
-        return run.clock.monotonic() - seenAtMs > 2_000
+        return run.clock.monotonic() - seenAtMs > STILL_MS
       },
       REFUSED_MS,
     )
@@ -113,9 +113,12 @@ const fullRedis: RemoteFault = {
   async act(context) {
     const redis = context.world.redis!
     const used = async () => Number(await redis.info('used_memory'))
+    let maxmemory = Number.POSITIVE_INFINITY
     try {
       const full = async () => {
-        await redis.ask('CONFIG', 'SET', 'maxmemory', (await used()) + ROOM_BYTES)
+        const most = (await used()) + ROOM_BYTES
+        maxmemory = Math.min(maxmemory, most)
+        await redis.ask('CONFIG', 'SET', 'maxmemory', maxmemory)
       }
       return `Redis full ${await untilFreed(context, full, used)}`
     } finally {
