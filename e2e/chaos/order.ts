@@ -1,4 +1,4 @@
-// What a test can order a broker to do: to stop at a step of its work, and to move its clock. A step is a place in the
+// The orders of a test to a broker: to stop at a step of its work, and to move its clock. A step is a place in the
 // text of the broker's modules (compaction/steps.ts, remote/steps.ts); stop-at.ts changes the modules as Node loads
 // them. The product has no such switch.
 

@@ -10,9 +10,9 @@ import { eventually } from '../../../testing/eventually.ts'
 import type { BrokerProcess } from '../../../testing/process.ts'
 import { connect } from '../../../testing/wire.ts'
 import { openClusterCaller } from '../cluster-caller.ts'
+import type { Orders } from '../orders.ts'
 import { readCounter } from '../redis/probing.ts'
 import { isPassing, type Run } from '../run.ts'
-import type { Orders } from '../orders.ts'
 import { askCleaned, PADDING } from './topics.ts'
 
 /** Values that are acknowledged while a fault goes on. */

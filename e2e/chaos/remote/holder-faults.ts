@@ -2,10 +2,11 @@
 // with a file that is uploaded and not committed, until the other one has taken over. It must not commit any more.
 
 import assert from 'node:assert/strict'
-import type { Objects } from '../../../src/tier/objects/objects.ts'
 import { tableLocation } from '../../../src/tier/iceberg/table-files.ts'
-import { auditTable } from '../../../testing/iceberg-audit.ts'
+import type { Objects } from '../../../src/tier/objects/objects.ts'
 import { eventually } from '../../../testing/eventually.ts'
+import { auditTable } from '../../../testing/iceberg-audit.ts'
+import type { BrokerProcess } from '../../../testing/process.ts'
 import { startAnyway } from '../redis/kill-faults.ts'
 import type { RemoteFault } from './round.ts'
 import { CONFIRMED, KEPT_READ_BACK } from './steps.ts'
@@ -43,8 +44,12 @@ const stoppedAt = (step: string): RemoteFault => ({
   async act({ world, run, random, keptId }) {
     const { brokers, orders, objects } = world
     const clockMs = random.below(2) === 0 ? HOUR_MS : -HOUR_MS
-    let first = await world.holder()
-    await eventually('a broker holds the lease', async () => (first ??= await world.holder()) !== null, TAKEN_MS)
+    let first: BrokerProcess | null = null
+    const isHeld = async () => {
+      first = await world.holder()
+      return first !== null
+    }
+    await eventually('a broker holds the lease', isHeld, TAKEN_MS)
     const other = brokers.find(broker => broker !== first)!
     await orders.give(other, { clockMs })
     const [stopped] = await orders.stopAt([first!], run, { step, nth: 1, signal: 'SIGSTOP' })

@@ -1,15 +1,15 @@
-// Judges the table of a topic after a round: as an outsider (testing/iceberg-audit.ts), and by its records. Every record
-// of the archived ranges must stand in the table exactly once, at its offset.
+// Judges the table of a topic after a round: as an outsider (testing/iceberg-audit.ts), and by its records. Every
+// record of the archived ranges must stand in the table exactly once, at its offset.
 
-import type { Objects } from '../../../src/tier/objects/objects.ts'
 import { readRecords } from '../../../src/protocol/records.ts'
 import { type Archived, readArchived } from '../../../src/tier/iceberg/ranges.ts'
 import { loadTable } from '../../../src/tier/iceberg/table.ts'
 import { tableLocation } from '../../../src/tier/iceberg/table-files.ts'
+import type { Objects } from '../../../src/tier/objects/objects.ts'
 import { auditTable } from '../../../testing/iceberg-audit.ts'
 import { readTable } from '../../../testing/offloading.ts'
 
-/** What clients know of a partition: the value at each offset that was acknowledged or read. */
+/** By partition, the value at each offset that was acknowledged or read. */
 export type Known = ReadonlyMap<number, ReadonlyMap<number, number>>
 
 export interface JudgedTopic {
@@ -82,7 +82,10 @@ function differences(
     const end = ends.get(partition) ?? 0
     const isWhole = end === 0 || (own.length === 1 && own[0]![0] === 0 && own[0]![1] === end)
     if (!isWhole) faults.push(`${name}-${partition}: the table has ${JSON.stringify(own)}, expected [0, ${end})`)
-    tell('records were never read', [...inTable.keys()].filter(offset => !values.has(offset)))
+    tell(
+      'records were never read',
+      [...inTable.keys()].filter(offset => !values.has(offset)),
+    )
   }
   return faults
 }

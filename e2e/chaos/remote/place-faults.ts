@@ -21,7 +21,9 @@ async function sumOf(brokers: readonly BrokerProcess[], name: string): Promise<n
 
 /** Asserts that no attempt failed since the brokers started. */
 async function noAttemptSpent({ world: { brokers } }: RoundContext): Promise<void> {
-  const texts = await Promise.all(brokers.map(async ({ url }) => await (await fetch(`${url}/actuator/prometheus`)).text()))
+  const texts = await Promise.all(
+    brokers.map(async ({ url }) => await (await fetch(`${url}/actuator/prometheus`)).text()),
+  )
   const failed = texts.flatMap(text => text.split('\n').filter(line => line.startsWith(FAILURES) && !/ 0$/.test(line)))
   assert.deepEqual(failed, [], 'no attempt is spent')
 }
@@ -59,7 +61,8 @@ export const away = (ms: number): RemoteFault => ({
     stub.faultOf = () => 'reset'
     try {
       await eventually('the backlog grows', async () => (await sumOf(brokers, LAG)) > 0, NOTICED_MS)
-      const isOpen = () => brokers.some(broker => broker.output().includes('the place of the remote tier does not work'))
+      const isOpen = () =>
+        brokers.some(broker => broker.output().includes('the place of the remote tier does not work'))
       await eventually('the breaker opens', isOpen, NOTICED_MS)
       const requests = stub.requests.length
       const leftMs = () => ms - (run.clock.monotonic() - beganAtMs)

@@ -26,7 +26,7 @@ const WAITING_MIB = 16
 const ONE_BATCH_MIB = 0.01
 /** Offload, trim and some checkpoints. */
 const FREED_MS = 90_000
-/** Producers that nothing is acknowledged for this long have no room. */
+/** If nothing is acknowledged for this long, no room is left. */
 const STILL_MS = 2_000
 const REFUSED_MS = 30_000
 
@@ -66,7 +66,7 @@ async function untilFreed(
     await eventually(
       'producers are refused',
       async () => {
-        // What was free a moment later, such as buffers, goes too.
+        // Room that becomes free a moment later, such as that of buffers, goes too.
         await full()
         await run.pause(200)
         if (run.acknowledged !== seen) {
@@ -184,7 +184,10 @@ const flippedBit: RemoteFault = {
     for (const name of readdirSync(broker.folder))
       if (fileNumber(name) !== null) await flipBit(join(broker.folder, name), { isBack: true })
     await broker.start()
-    const retried = await adminClient(broker.url).ask('POST', `/api/v1/storage/offload-jobs/${encodeURIComponent(id)}/retry`)
+    const retried = await adminClient(broker.url).ask(
+      'POST',
+      `/api/v1/storage/offload-jobs/${encodeURIComponent(id)}/retry`,
+    )
     assert.equal(retried.status, 200, JSON.stringify(retried.body))
     const isDone = async () => (await jobsOf(broker, topic)).every(({ status }) => status === 'done')
     await eventually('the retried job is done', isDone, FREED_MS)

@@ -19,7 +19,16 @@ import { makeTopic, topicIdAt } from '../redis/topics.ts'
 import { openRun, type Run } from '../run.ts'
 import { type JudgedTopic, judgeTable, type Known, type Verdict } from './judge.ts'
 import { ORPHAN_AGE_MS } from './steps.ts'
-import { endsIfCold, fillPassing, KEPT, keptConfigs, PARTITIONS, PASSING, PASSING_CONFIGS, PASSING_PARTITIONS } from './topics.ts'
+import {
+  endsIfCold,
+  fillPassing,
+  KEPT,
+  keptConfigs,
+  PARTITIONS,
+  PASSING,
+  PASSING_CONFIGS,
+  PASSING_PARTITIONS,
+} from './topics.ts'
 import { openWorld, type World, type WorldOptions } from './world.ts'
 
 /** Values that are acknowledged before the fault, and after it. */
@@ -34,6 +43,9 @@ const COLD_MS = 60_000
 /** Orphans are gone, and nothing that upkeep changes meanwhile is taken for a fault. */
 const TIDY_MS = ORPHAN_AGE_MS + 35_000
 const AGAIN_MS = 300
+/** The pause of producers after each batch, also in a round that lasts for long: all of the history is in memory. */
+const PACE_MS = 4
+const SLOW_MS = 150
 const REQUEST_MS = 5_000
 
 export interface RoundContext {
@@ -47,11 +59,11 @@ export interface RoundContext {
 
 export interface RemoteFault {
   readonly name: string
-  /** What the fault needs; by default the round's number decides. */
+  /** The world that the fault needs, as far as the seed must not draw it. */
   readonly needs?: Partial<Omit<WorldOptions, 'seed'>>
   /** Configs of the clients' topic, instead of those that the seed draws. */
   readonly configs?: Readonly<Record<string, string>>
-  /** The length of the fault; 0 by default. The round may take that much longer. */
+  /** The length of the fault; 0 by default. The round may take that much longer, and is slower if it is long. */
   readonly lastsMs?: number
   /** Causes the fault, ends it, and resolves to a description of it. */
   act(context: RoundContext): Promise<string>
@@ -85,13 +97,14 @@ export async function runRemoteRound(
   const history = recordHistory({ path: join(folder, 'history.ndjson') })
   const world = await openWorld(cleanUp, options)
   const { brokers } = world
+  const paceMs = (fault.lastsMs ?? 0) > ROUND_LIMIT_MS ? SLOW_MS : PACE_MS
   const ports = brokers.map(({ port }) => port)
   const runOf = (topic: string, partitions: number, number: number): Run => {
     const own = seededRandom(seed * 2003 + number)
     const route = (port: number) => port
     const caller = { topic, ports, route, timeoutMs: REQUEST_MS, random: own, isOver: () => run.aborted !== null }
     const connect = async () => openClusterCaller(caller)
-    const run = openRun({ history, topic, partitions, random: own, connect })
+    const run = openRun({ history, topic, partitions, random: own, connect, paceMs })
     return run
   }
   const run = runOf(KEPT, PARTITIONS, 1)
@@ -176,7 +189,13 @@ const worldName = ({ store, brokers, place }: WorldOptions) => `${brokers} on ${
 
 /** Returns a store, a number of brokers and a place. */
 function drawnWorld(random: Random): Pick<WorldOptions, 'store' | 'brokers' | 'place'> {
-  const [store, brokers] = ([['embedded', 1], ['Redis', 1], ['Redis', 2]] as const)[random.below(3)]!
+  const [store, brokers] = (
+    [
+      ['embedded', 1],
+      ['Redis', 1],
+      ['Redis', 2],
+    ] as const
+  )[random.below(3)]!
   return { store, brokers, place: random.below(2) === 0 ? 'folder' : 'bucket' }
 }
 
@@ -186,7 +205,8 @@ async function coldEnds(run: Run): Promise<ReadonlyMap<number, number>> {
   for (;;) {
     const ends = await endsIfCold(run)
     if (ends !== null) return ends
-    if (systemClock.monotonic() - beganAtMs > COLD_MS) throw new Error(`${run.topic} is not offloaded and dropped in time`)
+    if (systemClock.monotonic() - beganAtMs > COLD_MS)
+      throw new Error(`${run.topic} is not offloaded and dropped in time`)
     await run.pause(AGAIN_MS)
   }
 }

@@ -126,10 +126,14 @@ export const PLACES: readonly Place[] = [...OFFLOAD_STEPS, ...LEADER_STEPS, ...U
 
 /** The steps for kill -9, in the order of the way. */
 export const STEP_NAMES: readonly string[] = [
-  ...[...OFFLOAD_STEPS, ...LEADER_STEPS, ...UPKEEP_STEPS].flatMap(({ step }) => (step === LAST ? [LAST, DURING] : [step])),
+  ...[...OFFLOAD_STEPS, ...LEADER_STEPS, ...UPKEEP_STEPS].flatMap(({ step }) =>
+    step === LAST ? [LAST, DURING] : [step],
+  ),
 ]
 
-/** Orphans live this long in a round, and files may be committed for half of it. A day and half a day in the product. */
+/**
+ * Orphans live this long in a round, and files may be committed for half of it. It is a day in the product.
+ */
 export const ORPHAN_AGE_MS = 10_000
 
 const DAY = 'const DAY_MS = 86_400_000\n/** Log starts'
@@ -177,6 +181,11 @@ export const LIMITS: readonly Omit<Place, 'step'>[] = [
     file: OLD,
     text: 'export const VERSION_AGE_MS = 7 * 24 * 3_600_000',
     instead: `export const VERSION_AGE_MS = ${2 * ORPHAN_AGE_MS}`,
+  },
+  {
+    file: 'src/store/embedded/embedded-store.ts',
+    text: 'options.checkpointBytes ?? CHECKPOINT_BYTES',
+    instead: 'options.checkpointBytes ?? 512 * 1024',
   },
   {
     file: 'src/base/quiet-thread.ts',

@@ -55,7 +55,9 @@ async function offsetsOf(run: Run, timestamp: number): Promise<ReadonlyMap<numbe
     const partitions = Array.from({ length: run.partitions }, (_, partitionIndex) => ({ partitionIndex, timestamp }))
     const { topics } = await wire.send(listOffsets, 8, { replicaId: -1, topics: [{ name: run.topic, partitions }] })
     const found = topics.flatMap(topic => topic.partitions)
-    return new Map(found.map(({ partitionIndex, errorCode, offset }) => [partitionIndex, errorCode === 0 ? offset : -1]))
+    return new Map(
+      found.map(({ partitionIndex, errorCode, offset }) => [partitionIndex, errorCode === 0 ? offset : -1]),
+    )
   } finally {
     await wire.close()
   }

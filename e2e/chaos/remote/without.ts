@@ -33,9 +33,13 @@ const SAFEGUARDS: Readonly<Record<string, readonly Change[]>> = {
     const range = [jobs[0]!.base, jobs.at(-1)!.next] as const`,
     },
   ],
-  /** A version of the metadata replaces one that exists, and nobody asks whether the place would let it. */
+  /** A version of the metadata replaces one that exists. The holder does not ask whether the place allows that. */
   'create-only': [
-    { file: 'src/tier/objects/staged-file.ts', text: 'await link(path, target)', instead: 'await rename(path, target)' },
+    {
+      file: 'src/tier/objects/staged-file.ts',
+      text: 'await link(path, target)',
+      instead: 'await rename(path, target)',
+    },
     { file: 'src/tier/objects/s3.ts', text: "IfNoneMatch: '*', ", instead: '' },
     {
       file: 'src/tier/remote/topic-table.ts',

@@ -65,6 +65,7 @@ const SETTINGS: Readonly<Record<string, string>> = {
   'svc.storage.remote.iceberg.read.queue-capacity': '200',
   'svc.storage.remote.iceberg.row-group-size': '64KB',
   'svc.storage.remote.iceberg.target-file-size': '256KB',
+  'svc.storage.local.embedded.journal-file-bytes': '1MB',
   'svc.admin.security-enabled': 'false',
   'svc.admin.anonymous-prometheus': 'true',
 }
