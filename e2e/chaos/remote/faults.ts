@@ -86,4 +86,4 @@ const killAll: RemoteFault = {
   },
 }
 
-export const KILL_FAULTS: readonly RemoteFault[] = [...STEP_NAMES.map(killAt), kills, killAll]
+export const KILL_FAULTS: readonly RemoteFault[] = [...STEP_NAMES.map(step => killAt(step)), kills, killAll]
