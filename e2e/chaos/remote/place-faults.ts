@@ -11,6 +11,9 @@ import type { RemoteFault, RoundContext } from './round.ts'
 const PROGRESS = 60
 const LAG = 'svc_storage_archive_lag_segments'
 const FAILURES = 'svc_storage_archive_failures_total'
+const LATE_MS = 400
+const LATE_TIMES = 15
+const isVersion = (key: string) => /\/v\d+\.metadata\.json$/.test(key)
 /** The backlog and the breaker follow a place that is away within this time. */
 const NOTICED_MS = 60_000
 
@@ -86,15 +89,47 @@ export const away = (ms: number): RemoteFault => ({
 export const lostCommits = place(
   'every second commit has a lost answer',
   ({ operation, key, number }) =>
-    operation === 'PutObject' && /\/v\d+\.metadata\.json$/.test(key) && number % 2 === 0 ? 'lost' : null,
+    operation === 'PutObject' && isVersion(key) && number % 2 === 0 ? 'lost' : null,
   6_000,
 )
+
+/**
+ * The connection is cut before every second version is created, and the request does its work later: after the holder
+ * has looked for it and has sent it again.
+ */
+const lateCommits: RemoteFault = {
+  name: 'every second commit arrives late',
+  needs: { place: 'bucket' },
+  async act(context) {
+    const { world, run } = context
+    const stub = world.stub!
+    let late = 0
+    stub.faultOf = ({ operation, key, number }) => {
+      if (operation !== 'PutObject' || !isVersion(key) || number % 2 !== 0) return null
+      late++
+      return 'late'
+    }
+    try {
+      for (let times = 0; times < LATE_TIMES; times++) {
+        await run.pause(LATE_MS)
+        await stub.doLate()
+      }
+      await run.progress(PROGRESS)
+      await noAttemptSpent(context)
+    } finally {
+      stub.faultOf = () => null
+      await stub.doLate()
+    }
+    return `${late} commits arrived late`
+  },
+}
 
 const refusing = (fault: 'unavailable' | 'forbidden') => place(`every request is ${fault}`, () => fault, 5_000)
 
 export const PLACE_FAULTS: readonly RemoteFault[] = [
   place('every fifth answer is lost', everyNth(5, 'lost'), 6_000),
   lostCommits,
+  lateCommits,
   refusing('unavailable'),
   refusing('forbidden'),
   place('every third request is unavailable', everyNth(3, 'unavailable'), 5_000),

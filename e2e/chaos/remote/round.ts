@@ -10,7 +10,9 @@ import { sleep, systemClock, within } from '../../../src/base/clock.ts'
 import { type Random, seededRandom } from '../../../src/base/random.ts'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { checkHistory, describeAnomalies } from '../../../testing/checker.ts'
+import { auditFolder } from '../../../testing/folder-audit.ts'
 import { type History, recordHistory } from '../../../testing/history.ts'
+import { auditRedis } from '../../../testing/redis-audit.ts'
 import { openClusterCaller } from '../cluster-caller.ts'
 import { reconfigure } from '../compaction/common-faults.ts'
 import { readEverything, runFollower, runGroupMember } from '../consumers.ts'
@@ -166,6 +168,7 @@ export async function runRemoteRound(
     assert.equal(anomalies.length, 0, describeAnomalies(anomalies))
     assert.deepEqual(faults, [], 'the tables')
     for (const broker of brokers) assert.equal(await broker.kill('SIGTERM'), 0, 'the exit status after SIGTERM')
+    assert.deepEqual(await storeProblems(world), [], 'the audit of the store')
     await history.close()
     await rm(folder, { recursive: true, force: true })
     const seconds = Math.round((systemClock.monotonic() - beganAtMs) / 100) / 10
@@ -229,6 +232,11 @@ async function restingVerdict({ objects }: World, topic: JudgedTopic): Promise<V
     }
     await sleep(systemClock, AGAIN_MS)
   }
+}
+
+/** Audits the local store, which no broker uses any more. */
+async function storeProblems({ redis, brokers }: World): Promise<readonly string[]> {
+  return redis === null ? await auditFolder(brokers[0]!.folder) : (await auditRedis([redis])).problems
 }
 
 /** Resolves with the faults of a table after a failed round. */
