@@ -88,8 +88,7 @@ export const away = (ms: number): RemoteFault => ({
 /** The creation of every second version is done, and its answer is lost. */
 export const lostCommits = place(
   'every second commit has a lost answer',
-  ({ operation, key, number }) =>
-    operation === 'PutObject' && isVersion(key) && number % 2 === 0 ? 'lost' : null,
+  ({ operation, key, number }) => (operation === 'PutObject' && isVersion(key) && number % 2 === 0 ? 'lost' : null),
   6_000,
 )
 

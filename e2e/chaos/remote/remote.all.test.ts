@@ -14,10 +14,10 @@ import { type RemoteFault, runRemoteRound } from './round.ts'
 const drawn = (faults: readonly RemoteFault[], of: number) => faults.filter((_, at) => (at + seed) % of === 0)
 
 const FAULTS: readonly RemoteFault[] = [
-  ...drawn(KILL_FAULTS, 8),
-  ...drawn(PLACE_FAULTS, 3),
-  ...HOLDER_FAULTS,
-  ...ROOM_FAULTS,
+  ...drawn(KILL_FAULTS, 12),
+  ...drawn(PLACE_FAULTS, 5),
+  ...drawn(HOLDER_FAULTS, 2),
+  ...drawn(ROOM_FAULTS, 3),
 ]
 
 for (const fault of FAULTS) {
