@@ -16,10 +16,9 @@ import { flipBit, writeTopic } from '../compaction/common-faults.ts'
 import { PADDING } from '../compaction/topics.ts'
 import { makeTopic, unmakeTopic } from '../redis/topics.ts'
 import type { RemoteFault, RoundContext } from './round.ts'
-import { AT_ONCE } from './topics.ts'
+import { AT_ONCE, endsIfCold } from './topics.ts'
 
 const PROGRESS = 60
-const MIB = 1024 * 1024
 /** More than one append, and less than what waits for its offload. */
 const ROOM_BYTES = 400_000
 const WAITING_MIB = 16
@@ -46,13 +45,11 @@ interface Job {
   readonly failure: { readonly why: string; readonly offset: number | null } | null
 }
 
+/** Nothing that is in the table stays in the local store. */
+const NOT_LOCAL = { 'local.retention.ms': '1' }
+
 /** Fills a topic while the place is away, lets `full` take the room, and brings the place back. */
-async function untilFreed(
-  { world, run }: RoundContext,
-  full: () => Promise<void>,
-  /** Resolves with the bytes that the local store uses for data. */
-  used: () => Promise<number>,
-): Promise<string> {
+async function untilFreed({ world, run }: RoundContext, full: () => Promise<void>): Promise<string> {
   const { brokers, stub } = world
   const topic = 'waiting'
   await makeTopic(brokers[0]!, topic, 1, AT_ONCE)
@@ -80,13 +77,15 @@ async function untilFreed(
   } finally {
     stub!.faultOf = () => null
   }
-  const usedBefore = await used()
-  // Only offload and trim can free room.
-  const freed = async () => {
+  // Only offload and trim can free room, which producers take at once.
+  const ports = brokers.map(({ port }) => port)
+  const caller = { topic, ports, route: (port: number) => port, timeoutMs: 10_000, random: run.random }
+  const connect = async () => openClusterCaller(caller)
+  const isCold = async () => {
     await run.pause(200)
-    return (await used()) < usedBefore - (WAITING_MIB / 2) * MIB
+    return (await endsIfCold({ topic, partitions: 1, connect })) !== null
   }
-  await eventually('offload and trim free room', freed, FREED_MS)
+  await eventually('offload and trim free room', isCold, FREED_MS)
   await run.progress(5 * PROGRESS)
   const jobs = await jobsOf(brokers[0]!, topic)
   const bad = jobs.filter(({ status }) => status === 'failed' || status === 'cancelled')
@@ -97,11 +96,10 @@ async function untilFreed(
 const fullDisk: RemoteFault = {
   name: 'a full disk',
   needs: { store: 'embedded', brokers: 1, place: 'bucket', diskMiB: 160 },
+  configs: NOT_LOCAL,
   async act(context) {
     const disk = context.world.disk!
-    const size = disk.usableBytes()
-    const used = async () => size - disk.usableBytes()
-    const told = await untilFreed(context, async () => disk.fill(), used)
+    const told = await untilFreed(context, async () => disk.fill())
     disk.empty()
     return `the disk full ${told}`
   },
@@ -110,6 +108,7 @@ const fullDisk: RemoteFault = {
 const fullRedis: RemoteFault = {
   name: 'a full Redis',
   needs: { store: 'Redis', place: 'bucket' },
+  configs: NOT_LOCAL,
   async act(context) {
     const redis = context.world.redis!
     const used = async () => Number(await redis.info('used_memory'))
@@ -120,7 +119,7 @@ const fullRedis: RemoteFault = {
         maxmemory = Math.min(maxmemory, most)
         await redis.ask('CONFIG', 'SET', 'maxmemory', maxmemory)
       }
-      return `Redis full ${await untilFreed(context, full, used)}`
+      return `Redis full ${await untilFreed(context, full)}`
     } finally {
       await redis.ask('CONFIG', 'SET', 'maxmemory', '0')
     }

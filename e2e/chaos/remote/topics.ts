@@ -48,8 +48,11 @@ const PAUSE_MS = 60
 const PRODUCE_VERSION = 12
 const TIMEOUT_MS = 10_000
 
+/** A client of a topic. */
+type Asker = Pick<Run, 'topic' | 'partitions' | 'connect'>
+
 /** Resolves with an offset of each partition of the run's topic. */
-async function offsetsOf(run: Run, timestamp: number): Promise<ReadonlyMap<number, number>> {
+async function offsetsOf(run: Asker, timestamp: number): Promise<ReadonlyMap<number, number>> {
   const wire = await run.connect()
   try {
     const partitions = Array.from({ length: run.partitions }, (_, partitionIndex) => ({ partitionIndex, timestamp }))
@@ -64,7 +67,7 @@ async function offsetsOf(run: Run, timestamp: number): Promise<ReadonlyMap<numbe
 }
 
 /** Resolves with the end of each partition when no local store has anything of it. Null: not yet. */
-export async function endsIfCold(run: Run): Promise<ReadonlyMap<number, number> | null> {
+export async function endsIfCold(run: Asker): Promise<ReadonlyMap<number, number> | null> {
   const [ends, starts] = [await offsetsOf(run, LATEST), await offsetsOf(run, EARLIEST_LOCAL)]
   const isCold = [...ends].every(([partition, end]) => end >= 0 && starts.get(partition) === end)
   return isCold ? ends : null
