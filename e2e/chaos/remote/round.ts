@@ -48,6 +48,7 @@ const AGAIN_MS = 300
 /** The pause of producers after each batch, also in a round that lasts for long: all of the history is in memory. */
 const PACE_MS = 4
 const SLOW_MS = 150
+const LONG_MS = 60_000
 const REQUEST_MS = 5_000
 
 export interface RoundContext {
@@ -99,7 +100,7 @@ export async function runRemoteRound(
   const history = recordHistory({ path: join(folder, 'history.ndjson') })
   const world = await openWorld(cleanUp, options)
   const { brokers } = world
-  const paceMs = (fault.lastsMs ?? 0) > ROUND_LIMIT_MS ? SLOW_MS : PACE_MS
+  const paceMs = (fault.lastsMs ?? 0) > LONG_MS ? SLOW_MS : PACE_MS
   const ports = brokers.map(({ port }) => port)
   const runOf = (topic: string, partitions: number, number: number): Run => {
     const own = seededRandom(seed * 2003 + number)
