@@ -117,6 +117,8 @@ export async function openHolderWorld(cleanUp: CleanUp, options: HolderWorldOpti
         if (segment.partition !== index || segment.base < base || segment.next > next) continue
         for (const batch of batches) {
           await hooks.read(segment.base)
+          // A trimmed range begins later, or has nothing.
+          if (!segments.some(each => each.segment === segment)) return
           if (damaged.has(segment.base)) throw new UnreadableBatch(segment.base, 'it fails its checksum')
           yield [batch]
         }

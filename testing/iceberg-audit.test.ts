@@ -47,6 +47,7 @@ test('wrong totals, sequence numbers, ids and versions are found', async () => {
     [/"current-snapshot-id":\d+/, '"current-snapshot-id":5', /the current snapshot 5 is missing/],
     [/"table-uuid":"[^"]*"/, '"table-uuid":"x"', /v3: another table-uuid/],
     ['"last-sequence-number":2', '"last-sequence-number":0', /last-sequence-number goes back/],
+    [/"snapshots":\[\{.*?"schema-id":0\},/, '"snapshots":[', /v3: snapshot \d+, .* has vanished/],
   ] as const) {
     const { audit, rewrite } = await world()
     rewrite(from, to)

@@ -117,6 +117,10 @@ export async function auditTable(objects: Objects, location: string, { nowMs, gr
         if (each['last-sequence-number'] < last['last-sequence-number'])
           findings.push(`v${version}: last-sequence-number goes back`)
         if (each['last-updated-ms'] < last['last-updated-ms']) findings.push(`v${version}: last-updated-ms goes back`)
+        // No change takes the newest snapshot away, so a commit that is gone was overwritten.
+        const before = last['current-snapshot-id'] ?? -1n
+        if (before !== -1n && !each.snapshots.some((one: Named) => one['snapshot-id'] === before))
+          findings.push(`v${version}: snapshot ${before}, the newest one of the version before, has vanished`)
       }
       last = each
     }

@@ -16,10 +16,10 @@ import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts
 import { startProxy, type TcpProxy } from '../../testing/proxy.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { connect } from '../../testing/wire.ts'
-import { standsStill } from './compaction/orders.ts'
 import { type CompactedTopics, cleanedTo, isCleaned } from './compaction/topics.ts'
 import { readEverything, runFollower, runGroupMember } from './consumers.ts'
 import { runLibrdkafkaProducer } from './librdkafka.ts'
+import { standsStill } from './orders.ts'
 import { runIdempotentProducer, runPlainProducer } from './producers.ts'
 import { openRun, type Run } from './run.ts'
 

@@ -78,6 +78,7 @@ export async function runPlainProducer(run: Run): Promise<void> {
         if (answer.errorCode === 0) {
           begun.ok(stored(run, partition, values, answer.baseOffset))
           run.acknowledge(values.length)
+          if (run.paceMs > 0) await run.pause(run.paceMs)
           continue
         }
         if (isUnknownOutcome(answer.errorCode)) {
@@ -178,6 +179,7 @@ export async function runIdempotentProducer(run: Run): Promise<void> {
         first.begun.ok(stored(run, first.partition, first.values, errorCode === 0 ? baseOffset : null))
         run.acknowledge(first.values.length)
         pending = pending.slice(1)
+        if (run.paceMs > 0) await run.pause(run.paceMs)
       }
     } catch (error) {
       if (!isConnectionLoss(error)) throw error

@@ -24,6 +24,8 @@ export interface Run {
   readonly random: Random
   /** The keys of the records, if the topic is compacted. */
   readonly compaction: Compaction | null
+  /** The pause of a producer after each acknowledged batch; 0: none. */
+  readonly paceMs: number
   /** True while a stored batch is damaged: a fetch that comes to it is answered CORRUPT_MESSAGE. */
   isDamaged: boolean
   readonly clock: Clock
@@ -52,12 +54,14 @@ export interface RunOptions {
   readonly partitions: number
   readonly random: Random
   readonly compaction?: Compaction | null
+  /** By default 0. */
+  readonly paceMs?: number
   /** If that run fails, this one fails too. */
   readonly within?: Run
 }
 
 export function openRun(options: RunOptions): Run {
-  const { history, topic, partitions, random, compaction = null, within } = options
+  const { history, topic, partitions, random, compaction = null, paceMs = 0, within } = options
   const clock = systemClock
   let stopping = false
   let aborted: Error | null = null
@@ -74,6 +78,7 @@ export function openRun(options: RunOptions): Run {
     partitions,
     random,
     compaction,
+    paceMs,
     isDamaged: false,
     clock,
     get stopping() {

@@ -99,7 +99,9 @@ export class SegmentDocuments {
         if (next === stored) return { answer: stored }
         const written = { ...next, epoch: Math.max(stored.epoch, epoch) }
         isWritten = true
-        return { answer: written, write: { changes: rowsOf(stored, written) } }
+        // A full store must not stop the changes without which nothing of the topic is offloaded and dropped.
+        const mayOverfill = written.remote !== null
+        return { answer: written, write: { changes: rowsOf(stored, written), mayOverfill } }
       })
       if (sealed === null) {
         await leadership.stillLeads(topic.id, index)

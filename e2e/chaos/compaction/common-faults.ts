@@ -10,9 +10,9 @@ import { eventually } from '../../../testing/eventually.ts'
 import type { BrokerProcess } from '../../../testing/process.ts'
 import { connect } from '../../../testing/wire.ts'
 import { openClusterCaller } from '../cluster-caller.ts'
+import type { Orders } from '../orders.ts'
 import { readCounter } from '../redis/probing.ts'
 import { isPassing, type Run } from '../run.ts'
-import type { Orders } from './orders.ts'
 import { askCleaned, PADDING } from './topics.ts'
 
 /** Values that are acknowledged while a fault goes on. */
@@ -37,6 +37,17 @@ export async function fillTopic(
   run: Run,
 ): Promise<void> {
   const beganAtMs = run.clock.now()
+  await writeTopic(brokers, topic, mib, run)
+  await reconfigure(brokers[0]!, topic, 'retention.ms', String(run.clock.now() - beganAtMs + OLD_MS))
+}
+
+/** Writes this many MiB to the first partition of a topic. */
+export async function writeTopic(
+  brokers: readonly BrokerProcess[],
+  topic: string,
+  mib: number,
+  run: Run,
+): Promise<void> {
   const ports = brokers.map(({ port }) => port)
   const caller = openClusterCaller({ topic, ports, route: port => port, timeoutMs: 30_000, random: run.random })
   for (let sent = 0; sent < (mib * 1024 * 1024) / BATCH_BYTES; ) {
@@ -49,7 +60,6 @@ export async function fillTopic(
     else throw new Error(`filling ${topic}: ${errorCode} ${errorMessage}`)
   }
   await caller.close()
-  await reconfigure(brokers[0]!, topic, 'retention.ms', String(run.clock.now() - beganAtMs + OLD_MS))
 }
 
 /** Sets a config of a topic. */

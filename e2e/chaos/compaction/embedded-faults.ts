@@ -8,6 +8,7 @@ import { runsIn } from '../../../testing/folder-audit.ts'
 import type { SmallDisk } from '../../../testing/small-disk.ts'
 import { createTopic, removeTopic } from '../../../testing/topic.ts'
 import { disturbNetwork, type Scene } from '../chaos.ts'
+import type { Orders } from '../orders.ts'
 import {
   fillTopic,
   flipBit,
@@ -18,7 +19,6 @@ import {
   PROGRESS,
   watchForWaits,
 } from './common-faults.ts'
-import type { Orders } from './orders.ts'
 import { EMBEDDED_STEPS, PASS_STEPS } from './steps.ts'
 
 export interface EmbeddedFault {

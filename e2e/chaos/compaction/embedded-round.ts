@@ -5,8 +5,9 @@ import { seededRandom } from '../../../src/base/random.ts'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { mountSmallDisk } from '../../../testing/small-disk.ts'
 import { type ChaosReport, runChaos } from '../chaos.ts'
+import { openOrders } from '../orders.ts'
 import type { EmbeddedFault } from './embedded-faults.ts'
-import { openOrders } from './orders.ts'
+import { STEPS } from './steps.ts'
 import { CLEANING, COMPACTED } from './topics.ts'
 
 /** Asserts that the newest record of each key stays, and that nothing else is wrong. */
@@ -15,7 +16,7 @@ export async function runEmbeddedRound(
   seed: number,
   faults: readonly EmbeddedFault[],
 ): Promise<ChaosReport & { readonly what: readonly string[] }> {
-  const orders = await openOrders(cleanUp)
+  const orders = await openOrders(cleanUp, STEPS)
   const diskMiB = Math.max(...faults.map(fault => fault.diskMiB ?? 0))
   const disk = diskMiB === 0 ? null : await mountSmallDisk(cleanUp, diskMiB)
   const waiting = faults[Symbol.iterator]()

@@ -7,11 +7,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { keysOf, type StreamKeys } from '../../../src/store/redis/keys.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import type { RedisServer } from '../../../testing/redis.ts'
+import type { Orders } from '../orders.ts'
 import { isTakenForDead } from '../redis/faults.ts'
 import { readCounter } from '../redis/probing.ts'
 import { type Fault, keysWritten } from '../redis/round.ts'
 import { PROGRESS } from './common-faults.ts'
-import type { Orders } from './orders.ts'
 import { LAST } from './steps.ts'
 
 /**

@@ -5,6 +5,7 @@
 import { systemClock } from '../../../src/base/clock.ts'
 import { noRedis } from '../../../testing/redis.ts'
 import { smallDiskAbsence } from '../../../testing/small-disk.ts'
+import { type Orders, openOrders } from '../orders.ts'
 import { REPLICATED_FAULTS, UNCONFIRMED_FAULTS } from '../redis/fail-over-faults.ts'
 import { playStage, type Stage } from '../redis/long.ts'
 import { UNSYNCED, unsyncedTail } from '../redis/lost-tail-faults.ts'
@@ -12,8 +13,8 @@ import { openAlone, openReplicated, type RedisScene, type ReplicatedScene, type 
 import { EMBEDDED_FAULTS } from './embedded-faults.ts'
 import { runEmbeddedRound, seedOf } from './embedded-round.ts'
 import { lateRewrite, PATIENT } from './late-rewrite.ts'
-import { type Orders, openOrders } from './orders.ts'
 import { killFaults, otherFaults, storeFaults } from './redis-faults.ts'
+import { STEPS } from './steps.ts'
 import { CLEANING, COMPACTED } from './topics.ts'
 
 export interface LongOptions {
@@ -90,7 +91,7 @@ async function playEmbedded(seed: number, round: number): Promise<boolean> {
 
 async function withOrders(work: (orders: Orders) => Promise<void>): Promise<void> {
   const ends: (() => Promise<void>)[] = []
-  const orders = await openOrders({ after: fn => void ends.push(fn) })
+  const orders = await openOrders({ after: fn => void ends.push(fn) }, STEPS)
   try {
     await work(orders)
   } finally {

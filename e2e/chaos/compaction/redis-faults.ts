@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { eventually } from '../../../testing/eventually.ts'
 import type { BrokerProcess } from '../../../testing/process.ts'
 import { newestFile } from '../../../testing/torn-file.ts'
+import type { Orders } from '../orders.ts'
 import {
   cutOffBroker,
   disturbRedisLink,
@@ -34,7 +35,6 @@ import {
   reconfigure,
   watchForWaits,
 } from './common-faults.ts'
-import type { Orders } from './orders.ts'
 import { PASS_STEPS, REDIS_STEPS } from './steps.ts'
 
 /** The results of a pass that another leader has ended: it is refused, or Redis has closed the connection meanwhile. */

@@ -1,13 +1,14 @@
 import { type TestContext, test } from 'node:test'
 import { noRedis } from '../../../testing/redis.ts'
 import { seed } from '../../../testing/seed.ts'
+import { type Orders, openOrders } from '../orders.ts'
 import { failOver, failOverWithoutTail } from '../redis/fail-over-faults.ts'
 import { cutOffBroker } from '../redis/faults.ts'
 import { type Fault, runRound } from '../redis/round.ts'
 import { openAlone, openReplicated, type RedisScene, type SceneOptions } from '../redis/scene.ts'
 import { lateRewrite, PATIENT } from './late-rewrite.ts'
-import { type Orders, openOrders } from './orders.ts'
 import { fullRedis, killFaults, otherFaults } from './redis-faults.ts'
+import { STEPS } from './steps.ts'
 import { CLEANING, COMPACTED } from './topics.ts'
 
 /** The long form, `npm run chaos -- compaction`, has all faults; a run of this file has every fourth step of a pass. */
@@ -18,7 +19,7 @@ async function play<S extends RedisScene>(
   open: (options: SceneOptions) => Promise<S>,
   faultsOf: (orders: Orders) => readonly Fault<S>[],
 ): Promise<void> {
-  const orders = await openOrders(t)
+  const orders = await openOrders(t, STEPS)
   const scene = await open({ seed, settings: CLEANING, nodeFlags: orders.nodeFlags })
   for (const [at, fault] of faultsOf(orders).entries())
     t.diagnostic(JSON.stringify(await runRound(scene, at + 1, fault, COMPACTED)))

@@ -1,32 +1,10 @@
 // The steps of a pass at which a test can stop a broker, and the text of the broker's modules where each step is.
-// stop-at.ts changes the modules as Node loads them; the product has no such switch.
+// ../stop-at.ts changes the modules as Node loads them; the product has no such switch.
 
-export type Signal = 'SIGKILL' | 'SIGSTOP'
+import { after, before, type Place } from '../order.ts'
 
-/** A broker stops itself when it comes to the step for the `nth` time. */
-export interface Stop {
-  readonly step: string
-  readonly nth: number
-  readonly signal: Signal
-}
-
-/** An order to a broker, as JSON in a file. */
-export interface Order {
-  readonly stop: Stop | null
-  /** How far the system clock of the broker is ahead. */
-  readonly clockMs: number
-}
-
-export interface Place {
-  readonly step: string
-  readonly file: string
-  readonly text: string
-  /** Replaces the text; `STOP` becomes the call that stops the broker. */
-  readonly instead: string
-}
-
-const before = (file: string, text: string, step: string): Place => ({ step, file, text, instead: `STOP; ${text}` })
-const after = (file: string, text: string, step: string): Place => ({ step, file, text, instead: `${text}; STOP` })
+/** This module, for openOrders. */
+export const STEPS = new URL(import.meta.url)
 
 const PASS = 'src/log/cleaner/pass.ts'
 const ROUND = 'src/log/round.ts'

@@ -324,6 +324,29 @@ test('retention moves the log start, removes the files below it, and cancels wha
   assert.equal(still!.status, 'cancelled', 'the log start in the table does not make it done')
 })
 
+test('retention that passes a segment during its attempt fails nothing and spends nothing', async t => {
+  const world = await openHolderWorld(t)
+  world.seal(0, 0)
+  const all = [world.seal(0, 6), world.seal(1, 0)]
+  const { tier, holder } = await world.openTier()
+  world.hooks.read = async base => {
+    if (base !== 0) return
+    // The document names the log start before the batches go.
+    world.setRemote(0, { logStart: 6 })
+    world.drop(0, 6)
+  }
+  await world.round(holder)
+  assert.equal(world.metrics.total('svc.storage.archive.failures'), 0)
+  await world.round(holder)
+  await assertArchived((await world.table())!, all)
+  assert.deepEqual(brief(await world.jobs(tier)), [
+    [0, 0, 'cancelled', 0],
+    [0, 6, 'done', 1],
+    [1, 0, 'done', 1],
+  ])
+  assert.equal(world.metrics.total('svc.storage.archive.failures'), 0)
+})
+
 test('a topic with remote.log.copy.disable gets no new jobs and no attempts', async t => {
   const world = await openHolderWorld(t, { configs: { 'remote.log.copy.disable': 'true' } })
   world.seal(0, 0)

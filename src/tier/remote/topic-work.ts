@@ -171,7 +171,7 @@ export class TopicWork {
       confirm: this.#table.confirm,
       probe: () => breaker.check(),
     }
-    const { outcomes, stop, leftovers, table: newest } = await offloadTopic(deps, table, jobs, this.#source())
+    const { outcomes: made, stop, leftovers, table: newest } = await offloadTopic(deps, table, jobs, this.#source())
     this.#table.table = newest
     for (const error of leftovers)
       logger
@@ -179,9 +179,25 @@ export class TopicWork {
         .warn('a commit has left something over', { topic: this.topic.topicName, error })
     // Leaders may trim what is in the table, also if the store does not take the states of the jobs.
     if (stop === null) await this.#table.notify()
+    const outcomes = await this.#withoutPassed(jobs, made)
     await this.#settle(jobs, outcomes, fence)
     this.#count(jobs, outcomes, clock.monotonic() - beganAtMs)
     if (stop !== null) throw stop
+  }
+
+  /** A segment that the log start has passed during its attempt lacks batches, and that is no failure. */
+  async #withoutPassed(
+    of: readonly OffloadJob[],
+    outcomes: ReadonlyMap<string, JobOutcome>,
+  ): Promise<ReadonlyMap<string, JobOutcome>> {
+    const checked = new Map(outcomes)
+    for (const job of of) {
+      if (outcomes.get(jobId(job))?.kind !== 'failed') continue
+      const { remote } = await this.#rooms.logs.sealedSegments(this.topic.topicId, job.partition)
+      if (remote === null || remote.logStart <= job.base) continue
+      checked.set(jobId(job), { kind: 'notSpent', why: 'the log start has passed the segment, or a part of it' })
+    }
+    return checked
   }
 
   async #settle(of: readonly OffloadJob[], outcomes: ReadonlyMap<string, JobOutcome>, fence: number): Promise<void> {

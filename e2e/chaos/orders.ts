@@ -1,17 +1,17 @@
-// Gives orders to brokers that were started with stop-at.ts: stop at a step of the cleaner, or move the clock.
+// Gives orders to brokers that were started with stop-at.ts: stop at a step of their work, or move the clock.
 
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import type { CleanUp } from '../../../testing/broker.ts'
-import { eventually } from '../../../testing/eventually.ts'
-import type { BrokerProcess } from '../../../testing/process.ts'
-import type { Run } from '../run.ts'
-import type { Order, Signal } from './steps.ts'
+import type { CleanUp } from '../../testing/broker.ts'
+import { eventually } from '../../testing/eventually.ts'
+import type { BrokerProcess } from '../../testing/process.ts'
+import type { Order, Signal } from './order.ts'
+import type { Run } from './run.ts'
 
-/** A step comes within this time, because the cleaner works all the time. */
+/** A step comes within this time, because the work goes on all the time. */
 const STEP_MS = 60_000
 
 export interface Orders {
@@ -36,11 +36,13 @@ export async function standsStill(pid: number): Promise<void> {
   await eventually(`process ${pid} stands still`, isStopped)
 }
 
-export async function openOrders(cleanUp: CleanUp): Promise<Orders> {
+/** `steps` is the URL of a module of steps. */
+export async function openOrders(cleanUp: CleanUp, steps: URL): Promise<Orders> {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-orders-'))
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
   const url = pathToFileURL(fileURLToPath(new URL('./stop-at.ts', import.meta.url)))
   url.searchParams.set('orders', folder)
+  url.searchParams.set('steps', steps.href)
 
   async function give(broker: BrokerProcess, order: Partial<Order>, isOver = () => false): Promise<void> {
     const { pid } = broker

@@ -1,14 +1,17 @@
-// A module for a broker that a test starts (`--import stop-at.ts?orders=FOLDER`). It stops the broker at a step of the
-// cleaner (steps.ts) and moves its system clock. At SIGUSR2 it takes its order from the file FOLDER/<process id> and
-// removes the file. The broker ends unless each text of steps.ts occurs exactly once.
+// A module for a broker that a test starts (`--import stop-at.ts?orders=FOLDER&steps=MODULE`). It stops the broker at a
+// step of that module (order.ts) and moves its system clock. At SIGUSR2 it takes its order from the file
+// FOLDER/<process id> and removes the file. The broker ends unless each text of the steps occurs exactly once.
 
 import { readFileSync, unlinkSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { isMainThread } from 'node:worker_threads'
-import { changeSource } from '../change-source.ts'
-import { LIMITS, type Order, PLACES } from './steps.ts'
+import { changeSource } from './change-source.ts'
+import type { Order, Steps } from './order.ts'
 
-const folder = new URL(import.meta.url).searchParams.get('orders')!
+const { searchParams } = new URL(import.meta.url)
+const folder = searchParams.get('orders')!
+const steps = searchParams.get('steps')!
+const { LIMITS, PLACES }: Steps = await import(steps)
 let order: Order = { stop: null, clockMs: 0 }
 let left = 0
 
@@ -46,4 +49,4 @@ Object.assign(globalThis, {
   },
 })
 
-changeSource(changes, 'steps.ts')
+changeSource(changes, steps)

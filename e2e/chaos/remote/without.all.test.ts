@@ -1,0 +1,81 @@
+// Each safeguard of the offload is needed: a round in which a broker lacks it fails, and says why.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { eventually } from '../../../testing/eventually.ts'
+import { noRedis } from '../../../testing/redis.ts'
+import { killAt } from './faults.ts'
+import { lateCommit } from './holder-faults.ts'
+import { lostCommits } from './place-faults.ts'
+import { jobsOf } from './room-faults.ts'
+import { type RemoteFault, type RoundOptions, runRemoteRound } from './round.ts'
+import { KEPT_COMMITTED } from './steps.ts'
+import { KEPT } from './topics.ts'
+
+function without(safeguard: string): readonly string[] {
+  const url = pathToFileURL(fileURLToPath(new URL('./without.ts', import.meta.url)))
+  url.search = safeguard
+  return [`--import=${url.href}`]
+}
+
+/** Segments stay in the local store, where a second attempt can read them. */
+const STAYING = { 'segment.ms': '1', 'local.retention.ms': '-2' }
+
+const killed = killAt(KEPT_COMMITTED, 1)
+
+/** The attempt of a pass that is committed is made again. */
+const attemptedAgain: RemoteFault = {
+  name: killed.name,
+  configs: STAYING,
+  async act(context) {
+    const told = await killed.act(context)
+    const [broker] = context.world.brokers
+    await eventually(
+      'the jobs of the killed pass are done',
+      async () => {
+        await context.run.pause(100)
+        const jobs = (await jobsOf(broker!, KEPT)).filter(({ attempts }) => attempts > 1)
+        return jobs.length > 0 && jobs.every(({ status }) => status === 'done')
+      },
+      AGAIN_MS,
+    )
+    return told
+  },
+}
+
+const AGAIN_MS = 60_000
+
+interface Needed {
+  readonly safeguard: string
+  readonly fault: RemoteFault
+  readonly world: RoundOptions['world']
+  readonly finding: RegExp
+}
+
+const NEEDED: readonly Needed[] = [
+  {
+    safeguard: 'ranges',
+    fault: attemptedAgain,
+    world: { store: 'embedded', brokers: 1, place: 'folder' },
+    finding: /has offset \d+ twice|stands in the table twice/,
+  },
+  {
+    safeguard: 'create-only',
+    fault: { ...lateCommit, configs: STAYING },
+    world: { place: 'folder' },
+    finding: /has vanished|goes back/,
+  },
+  {
+    safeguard: 'unknown',
+    fault: { ...lostCommits, configs: STAYING },
+    world: { store: 'embedded', brokers: 1, place: 'bucket' },
+    finding: /snap-\S* (is missing|does not exist)/,
+  },
+]
+
+for (const { safeguard, fault, world, finding } of NEEDED)
+  test(`a round turns red without the safeguard: ${safeguard}`, { skip: noRedis, timeout: 300_000 }, async t => {
+    const round = runRemoteRound(t, { seed: 5, fault, world: { ...world, nodeFlags: without(safeguard) } })
+    await assert.rejects(round, finding)
+  })
