@@ -188,7 +188,7 @@ export async function newHolder(rooms: HolderRooms): Promise<Holder> {
         : outcome?.kind === 'failed'
           ? fail(job, fence, outcome.why, outcome.offset, nowMs())
           : outcome?.kind === 'notSpent'
-            ? notSpent(job, fence)
+            ? notSpent(job, fence, outcome.why, nowMs())
             : null
     return move?.kind === 'moved' ? [move.job] : []
   }

@@ -45,6 +45,9 @@ export class StoreFailures {
   }
 }
 
+/** A place that is full takes the few bytes of a probe, and no segment can change that. */
+const NOT_SPENT: readonly string[] = ['away', 'full']
+
 /** Resolves with what the error means for the jobs that it ended. */
 export async function outcomeOf(error: unknown, failures: StoreFailures): Promise<Failure> {
   const why = error instanceof Error ? error.message : String(error)
@@ -54,7 +57,7 @@ export async function outcomeOf(error: unknown, failures: StoreFailures): Promis
     cause instanceof StoreUnavailable ||
     cause instanceof OutcomeUnknown ||
     (cause instanceof ThreadEnded && failures.isStopping) ||
-    (cause instanceof ObjectStoreError && (cause.kind === 'away' || !(await failures.isWorking())))
+    (cause instanceof ObjectStoreError && (NOT_SPENT.includes(cause.kind) || !(await failures.isWorking())))
   if (isNotSpent) return { kind: 'notSpent', why }
   return { kind: 'failed', why, offset: cause instanceof BadBatch ? cause.offset : null }
 }

@@ -61,12 +61,12 @@ test('a job fails as often as its attempts allow, and is suspended then', () => 
   assert.equal(retried.failure?.why, 'again')
 })
 
-test('an attempt that is not spent leaves the job as it was', () => {
+test('an attempt that is not spent does not count, and says why it ended', () => {
   const failed = job(fail(job(claim(pending, 7, 6_000)), 7, 'no luck', null, 6_100))
   const running = job(claim(failed, 7, 7_000))
-  const again = job(notSpent(running, 7))
+  const again = job(notSpent(running, 7, 'no room', 7_100))
   assert.deepEqual([again.status, again.attempts, again.fence, again.startedAtMs], ['pending', 1, null, null])
-  assert.equal(again.failure?.why, 'no luck')
+  assert.deepEqual(again.failure, { why: 'no room', offset: null, atMs: 7_100 })
 })
 
 test('a job of a holder that ended is pending again, or suspended if no attempt is left', () => {
@@ -82,9 +82,9 @@ test('a job of a holder that ended is pending again, or suspended if no attempt 
 
 test('a holder that another one has replaced cannot end an attempt', () => {
   const running = job(claim(job(takeOver(job(claim(pending, 7, 6_000)), 8, 6_500)), 8, 7_000))
-  for (const move of [finish(running, 7, 1), fail(running, 7, 'x', null, 1), notSpent(running, 7)])
+  for (const move of [finish(running, 7, 1), fail(running, 7, 'x', null, 1), notSpent(running, 7, 'x', 1)])
     assert.match(refusal(move), /run by the holder with the fence 8, and not with 7/)
-  for (const move of [finish(pending, 7, 1), fail(pending, 7, 'x', null, 1), notSpent(pending, 7)])
+  for (const move of [finish(pending, 7, 1), fail(pending, 7, 'x', null, 1), notSpent(pending, 7, 'x', 1)])
     assert.match(refusal(move), /is pending, so its attempt cannot end/)
 })
 
@@ -186,7 +186,12 @@ test('whatever happens in whatever order, no move leaves a job in a state that d
       let now = pending
       for (const [kind, fence] of steps) {
         const all = [claim(now, fence, 1), takeOver(now, fence, 2), finish(now, fence, 3), retry(now), cancel(now)]
-        all.push(fail(now, fence, 'why', null, 4), notSpent(now, fence), expire(now, 'why', 5), claim(now, fence, 6))
+        all.push(
+          fail(now, fence, 'why', null, 4),
+          notSpent(now, fence, 'why', 4),
+          expire(now, 'why', 5),
+          claim(now, fence, 6),
+        )
         const move = all[kind]!
         if (move.kind === 'refused') assert.match(move.why, /^The offload job topic:2:30 .*\.$/)
         else now = move.job

@@ -154,9 +154,13 @@ export function fail(job: OffloadJob, fence: number, why: string, offset: number
   return notRunBy(job, fence) ?? moved(job, { ...changes, failure: { why, offset, atMs: Math.floor(nowMs) } })
 }
 
-/** The attempt ended for a reason that is not the segment's, such as a store that is away. It does not count. */
-export function notSpent(job: OffloadJob, fence: number): Move {
-  const changes = { status: 'pending', fence: null, startedAtMs: null, tookMs: null } as const
+/**
+ * The attempt ended for a reason that is not the segment's, such as a store that is away. It does not count, and the
+ * job shows the reason.
+ */
+export function notSpent(job: OffloadJob, fence: number, why: string, nowMs: number): Move {
+  const failure = { why, offset: null, atMs: Math.floor(nowMs) }
+  const changes = { status: 'pending', fence: null, startedAtMs: null, tookMs: null, failure } as const
   return notRunBy(job, fence) ?? moved(job, { ...changes, attempts: Math.max(0, job.attempts - 1) })
 }
 

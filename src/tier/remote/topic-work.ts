@@ -265,7 +265,7 @@ function settled(job: OffloadJob, outcome: JobOutcome, fence: number, nowMs: num
     case 'failed':
       return moved(fail(job, fence, outcome.why, outcome.offset, nowMs))
     case 'notSpent':
-      return moved(notSpent(job, fence))
+      return moved(notSpent(job, fence, outcome.why, nowMs))
     case 'unknown':
       return []
   }
