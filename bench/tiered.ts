@@ -4,7 +4,6 @@
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describeLogDirs } from '../src/protocol/messages/describe-log-dirs.ts'
 import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
 import type { BrokerProcess } from '../testing/process.ts'
 import { connect } from '../testing/wire.ts'
@@ -103,15 +102,6 @@ export async function offsets(
   const { topics } = await wire.send(listOffsets, 9, { replicaId: -1, topics: [{ name: topic, partitions: asked }] })
   await wire.close()
   return topics[0]!.partitions.toSorted((a, b) => a.partitionIndex - b.partitionIndex).map(({ offset }) => offset)
-}
-
-/** Resolves with the stored bytes of a topic in the local store. */
-export async function localBytes({ port }: { readonly port: number }, topic: string, count: number): Promise<number> {
-  const wire = await connect({ port })
-  const partitions = Array.from({ length: count }, (_, index) => index)
-  const { results } = await wire.send(describeLogDirs, 4, { topics: [{ topic, partitions }] })
-  await wire.close()
-  return results[0]!.topics[0]!.partitions.reduce((sum, { partitionSize }) => sum + Number(partitionSize), 0)
 }
 
 /** Resolves with the number and the bytes of the data files below a folder. */

@@ -1,6 +1,5 @@
 // The promises of the port to object stores, kept by S3 servers that others have written. KETCH_TEST_S3 adds one that
 // is running: https://<key id>:<secret>@<host>/<bucket>, path style. The tests leave objects in it.
-// CI leaves the foreign servers out until a broker uses the port: KETCH_LONG=1 runs them.
 
 import { after, test } from 'node:test'
 import { systemRandom } from '../../src/base/random.ts'
@@ -29,7 +28,7 @@ function conformanceOf(name: string, start: () => Promise<ForeignS3>): void {
   })
 }
 
-for (const { name, absence, start } of process.env.KETCH_LONG === '1' ? FOREIGN_SERVERS : [])
+for (const { name, absence, start } of FOREIGN_SERVERS)
   if (absence !== false) test(`the conformance suite on ${name}`, { skip: absence }, () => {})
   else conformanceOf(name, () => start({ after: cleanUp => void cleanUps.push(cleanUp) }))
 

@@ -173,14 +173,15 @@ export function createRowReading(clock: Clock, usualBytes: number, archiveOption
       }),
     )
     await within(clock, reader.coldUntilMs - clock.monotonic(), all, () => null)
-    const settled = asked.map((row, i) => {
-      const result = found[i] ?? null
-      if (result !== null || !row.isCold) return result ?? results[i]!
-      reader.cold ??= new ArchiveReads(archiveOptions)
-      reader.cold.start(row, results[i]!)
-      return row.readNothing(reader.isolation)
-    })
-    return Promise.all(settled)
+    return await Promise.all(
+      asked.map(async (row, i) => {
+        const result = found[i] ?? null
+        if (result !== null || !row.isCold) return result ?? (await results[i]!)
+        reader.cold ??= new ArchiveReads(archiveOptions)
+        reader.cold.start(row, results[i]!)
+        return row.readNothing(reader.isolation)
+      }),
+    )
   }
 
   return {
