@@ -49,6 +49,8 @@ export interface OffloadDeps extends CommitDeps, FileDeps {
    * spent. By default it works.
    */
   probe?(): Promise<boolean>
+  /** Called with the records of each file that was committed. */
+  wrote?(records: number): void
 }
 
 export interface Offloaded {
@@ -171,7 +173,10 @@ export async function offloadTopic(
         }
         const committed = await commit(table, change, guard, deps)
         ;({ table, leftovers } = committed)
-        for (const { jobs: of, files: added } of files) settle(of, { kind: 'done', files: added.map(({ key }) => key) })
+        for (const { jobs: of, files: added } of files) {
+          settle(of, { kind: 'done', files: added.map(({ key }) => key) })
+          for (const { rows } of added) deps.wrote?.(rows)
+        }
         return
       } catch (error) {
         if (error instanceof CommitUnknown) {

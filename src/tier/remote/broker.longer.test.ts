@@ -163,6 +163,7 @@ for (const [store, openStore] of Object.entries(stores))
       assert.equal(splitBatches(all).length, 11)
       const text = await broker.broker.metrics.scrape()
       assert.match(text, /svc_storage_archive_lag_segments 0\n/)
+      assert.match(text, /svc_storage_write_messages_count\{[^}]*tier="remote"[^}]*\} [1-9]/)
       assert.doesNotMatch(text, /svc_storage_worker_failures_total\{.*\} [1-9]/)
     })
 

@@ -43,6 +43,11 @@ export class OffloadMeters {
     this.#metrics.observe('svc.storage.archive', { result: 'success' }, tookMs)
   }
 
+  /** A file with this many records was committed. */
+  wrote(records: number): void {
+    this.#metrics.observe('svc.storage.write.messages', { tier: 'remote' }, records)
+  }
+
   /** An attempt is spent. */
   failed(job: OffloadJob, why: string, offset: number | null, tookMs: number): void {
     this.#counts = { ...this.#counts, failures: this.#counts.failures + 1 }

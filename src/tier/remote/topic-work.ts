@@ -170,6 +170,7 @@ export class TopicWork {
       ...{ clock, random, patience: term.patience, encoders, memory, ratios, settings, summarize, fence },
       confirm: this.#table.confirm,
       probe: () => breaker.check(),
+      wrote: (records: number) => this.#rooms.meters.wrote(records),
     }
     const { outcomes: made, stop, leftovers, table: newest } = await offloadTopic(deps, table, jobs, this.#source())
     this.#table.table = newest
