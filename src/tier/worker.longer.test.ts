@@ -126,13 +126,12 @@ for (const signal of atLength(['SIGSTOP', 'SIGKILL'] as const, ['SIGSTOP'] as co
     if (signal === 'SIGKILL') return
     stopped.resume()
     assert.equal(await holderAmong(brokers, [1, 2, 3]), second)
-    const refused = await metricOf(stopped, /^svc_storage_worker_refusals_total\{[^}]*\} (\d+)/gm)
-    assert(refused > 0, 'the broker that wakes counts the round that it did not start')
     assert.equal(
       (await ups(brokers)).reduce((sum, up) => sum + up),
       1,
     )
     assert.equal((await workerOf(stopped)).holder.id, second)
+    // It may learn of the other holder before its own round is due, and then there is no round to refuse.
     assert.match(stopped.output(), /no longer holds the lease of the storage worker: broker \d has taken it over/)
   })
 }
