@@ -4,7 +4,7 @@
 // Every line is JSON: { stream, end } after an append, { document, version } after a commit, { start } after a trim.
 
 import { writeSync } from 'node:fs'
-import { systemClock } from '../src/base/clock.ts'
+import { stayAlive, systemClock } from '../src/base/clock.ts'
 import { openEmbeddedStore } from '../src/store/embedded/embedded-store.ts'
 import { exampleAppend, exampleBatch } from '../src/store/examples.ts'
 
@@ -21,6 +21,8 @@ function say(line: object): void {
   }
 }
 
+// As in a broker: the timers of the store do not keep a process alive that only waits for them.
+stayAlive()
 const store = await openEmbeddedStore({
   path,
   fsync: fsync === 'interval' ? 'interval' : 'always',
