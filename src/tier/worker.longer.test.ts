@@ -133,5 +133,10 @@ for (const signal of atLength(['SIGSTOP', 'SIGKILL'] as const, ['SIGSTOP'] as co
     assert.equal((await workerOf(stopped)).holder.id, second)
     // It may learn of the other holder before its own round is due, and then there is no round to refuse.
     assert.match(stopped.output(), /no longer holds the lease of the storage worker: broker \d has taken it over/)
+    const roundsOf = (broker: BrokerProcess) => metricOf(broker, /^svc_storage_worker_round_seconds_count\S* (\d+)/gm)
+    assert((await roundsOf(brokers[second - 1]!)) > 0)
+    const rounds = await roundsOf(stopped)
+    await new Promise(resolve => setTimeout(resolve, 2 * TICK_MS))
+    assert.equal(await roundsOf(stopped), rounds, 'the broker that wakes starts no more rounds')
   })
 }

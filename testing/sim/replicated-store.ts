@@ -403,6 +403,7 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
           const now = server.contents.streams.get(id)
           const isSame = now === undefined || isDeepStrictEqual(passFrom(now.start, now.pass), pass)
           if (openedUnder.get(id) !== server.incarnation && !isSame) return { kind: 'changed' }
+          // A Redis compares the end that the leader knows.
           if (now !== undefined && now.end < known) return { kind: 'changed' }
           return server.write(all => {
             const stream = all.streams.get(id)

@@ -957,9 +957,8 @@ export class Streams {
     }
     const right = await this.#positionAt(stream, known, to)
     const after = rewritten(cleaned, { epoch, from, to, ids, bytes, right })
-    const { end } = decodeSealed(known.sealed)
     const texts = [cleaned.text, after.text, encodeSizes(sizes)]
-    const args = [epoch, ...texts, ids.length, ids.join(' '), end, ...encodeFields(rows)]
+    const args = [epoch, ...texts, ids.length, ids.join(' '), known.end, ...encodeFields(rows)]
     commands.push(fcall('rewrite', [key, meta, stream.keys.rows], args))
     const shear = fcall('shear', allKeys(stream.keys, true), [epoch])
     let written: Written
