@@ -45,7 +45,7 @@ export const OFFLOAD_STEPS: readonly Place[] = [
     instead: 'STOP; yield* leaving(await encoder.add(slice), false)',
   },
   after(FILE, 'const { parts, facts } = await encoder.finish(end)', 'a file is encoded'),
-  { step: 'a part of a file is uploaded', file: FILE, text: 'yield part\n', instead: 'yield part; STOP\n' },
+  after(FILE, 'const { length } = part\n      yield part', 'a part of a file is uploaded'),
   before(FILE, 'if (size !== facts.size) throw', 'a file is uploaded'),
   after(FILE, 'await readBack(objects, key, facts, deps)', READ_BACK),
   before(SNAPSHOT, 'const listKey = manifestListKey(', 'a manifest is written'),
