@@ -393,10 +393,15 @@ export class Partition {
 
   /** See TimeSearch.first. It searches both tiers. */
   async offsetForTimestamp(timestamp: number, patience: Patience = ENDLESS): Promise<FoundOffset | null | Refusal> {
-    if (this.#state.remote === null) return await this.#byTime().first(timestamp, patience)
-    const cold = await this.#rooms.cold.firstSince(this.#state, timestamp, patience)
-    if (isRefusal(cold) || (cold !== null && cold.offset < this.#state.start)) return cold
-    return betterOf(cold, await this.#byTime().first(timestamp, patience), earlier)
+    for (;;) {
+      const { start, remote } = this.#state
+      if (remote === null) return await this.#byTime().first(timestamp, patience)
+      const cold = await this.#rooms.cold.firstSince(this.#state, timestamp, patience)
+      if (isRefusal(cold) || (cold !== null && cold.offset < start)) return cold
+      const found = betterOf(cold, await this.#byTime().first(timestamp, patience), earlier)
+      // Neither search has seen the records that a trim has moved to the archive meanwhile.
+      if (isRefusal(found) || this.#state.start === start) return found
+    }
   }
 
   /** See TimeSearch.largest. It searches both tiers. */

@@ -8,6 +8,7 @@ import { isRefusal } from '../protocol/errors.ts'
 import { viewBatch } from '../protocol/records.ts'
 import type { Partition } from './partition.ts'
 import { UnreadableBatch } from './read-range.ts'
+import { SEARCHES_AT_ONCE } from './time-search.ts'
 
 const HOUR = 60 * 60_000
 const DAY = 24 * HOUR
@@ -325,6 +326,32 @@ test('a read that a trim overtakes goes on in the archive', async t => {
   const read = await reading
   assert.ok(!isRefusal(read), isRefusal(read) ? read.message : '')
   assert.equal(viewBatch(read.batches[0]!).baseOffset, 0)
+})
+
+test('a search by time that a trim overtakes finds the records that have moved to the archive', async t => {
+  const world = await tieredWorld(t)
+  await world.create('others', {})
+  await append(world.orders, 3, 1_000)
+  await append(world.partition('others'), 1, 1_000)
+  // Without the tail in memory a search needs the store.
+  const next = await world.restart()
+  const [orders, others] = [next.partition('orders'), next.partition('others')]
+  await world.clock.advance(1_000)
+  await orders.learnChunks()
+  await others.learnChunks()
+  await next.round()
+  await append(orders, 3, 2_000)
+  await world.tier.offload(next.logs, world.id)
+  const release = next.store.faults.hold('read')
+  const slots = Array.from({ length: SEARCHES_AT_ONCE }, () => others.offsetForTimestamp(0))
+  const search = orders.offsetForTimestamp(0)
+  await next.round()
+  assert.equal(orders.localStartOffset, 3)
+  release()
+  await Promise.all(slots)
+  const found = await search
+  assert.ok(found !== null && !isRefusal(found))
+  assert.equal(found.offset, 0)
 })
 
 test('a topic that leaves the remote tier begins at its local start, and comes back without its old records', async t => {
