@@ -108,6 +108,22 @@ export class TableReads {
   }
 }
 
+export interface UnreadTable {
+  readonly topicName: string
+  readonly why: string
+}
+
+/** Returns the topics of partitions that take no records because the last attempt to read their table failed. */
+export function unreadTables(partitions: Iterable<Partition>): readonly UnreadTable[] {
+  const found = new Map<string, UnreadTable>()
+  for (const { state } of partitions) {
+    const { hold, refusal, whyUnread, topic } = state
+    if (hold === null || refusal !== null || whyUnread === null) continue
+    found.set(topic.id, { topicName: topic.name, why: whyUnread })
+  }
+  return [...found.values()]
+}
+
 const NO_TIER = 'this broker has no remote tier; its storage.remote.path must be set'
 
 /** A lead of a partition in one life of the store. */
