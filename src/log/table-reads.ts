@@ -151,6 +151,10 @@ export async function adoptTable(
   const isSame = () => state.epoch === epoch && state.incarnation === incarnation && state.isRemote
   if (state.mustLeave) await leave(documents, state)
   if (!isSame()) return
+  // Documents may know more than the notices do. Offsets that an older table lacks may have been archived.
+  const { version: known = 0 } = state.sealed.remote ?? {}
+  if (facts.version < known)
+    throw new TierAway('damaged', `the place has version ${facts.version} of the table, and it had version ${known}`)
   const own = facts.partition(state.index)
   const epochs = state.sealed.remote === null && own.ranges.length > 0 ? await archivedEpochs(tier, state) : []
   const { end } = state.sealed

@@ -3,7 +3,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { memoryOf } from '../../base/copied.ts'
 import type { DecoderCall } from './decoder-worker.ts'
-import { A_GROUP, type FetchedForeign, type ForeignBounds } from './foreign-rows.ts'
+import type { FetchedForeign, ForeignBounds } from './foreign-rows.ts'
 import { DamagedFile } from './page-cursors.ts'
 import type { Fetched } from './read.ts'
 import type { RestoredBatch } from './restore.ts'
@@ -12,19 +12,19 @@ import type { FoundRecord, TimeQuery } from './time-search.ts'
 import type { GroupSummary } from './verify.ts'
 
 /**
- * A row group of another writer is read within this time. A damaged page can keep the library that reads it busy for
+ * A row group is read within this time. A damaged page of another writer can keep the library that reads it busy for
  * ever, and only the end of its thread stops it.
  */
-const FOREIGN_MS = 120_000
+const MOST_MS = 120_000
 
 export class DecoderThreads {
   readonly #threads: Threads
   readonly #clock: Clock
-  readonly #foreignMs: number
+  readonly #mostMs: number
 
-  constructor(clock: Clock, most: number, foreignMs = FOREIGN_MS) {
+  constructor(clock: Clock, most: number, mostMs = MOST_MS) {
     this.#clock = clock
-    this.#foreignMs = foreignMs
+    this.#mostMs = mostMs
     this.#threads = new Threads({
       name: 'decoder',
       script: new URL('./decoder-worker.ts', import.meta.url),
@@ -62,22 +62,19 @@ export class DecoderThreads {
   async #run<T, F extends Fetched>(fetched: F, callOf: (own: F) => DecoderCall): Promise<T> {
     const thread = await this.#threads.take()
     let isLate = false
-    const limit =
-      fetched.kind === 'columns'
-        ? null
-        : this.#clock.timer(this.#foreignMs, () => {
-            isLate = true
-            void thread.end()
-          })
+    const limit = this.#clock.timer(this.#mostMs, () => {
+      isLate = true
+      void thread.end()
+    })
     try {
       const own = withOwnFooter(fetched)
       return await thread.ask<T>(callOf(own), memoryOf(bytesIn(own)))
     } catch (cause) {
-      if (isLate) throw new DamagedFile(`${A_GROUP} cannot be read within ${this.#foreignMs / 1000} s`, { cause })
-      if (isOutOfMemory(cause)) throw new DamagedFile(`${A_GROUP} needs more memory than a thread has`, { cause })
+      if (isLate) throw new DamagedFile(`a row group cannot be read within ${this.#mostMs / 1000} s`, { cause })
+      if (isOutOfMemory(cause)) throw new DamagedFile(`a row group needs more memory than a thread has`, { cause })
       throw cause
     } finally {
-      limit?.cancel()
+      limit.cancel()
       this.#threads.give(thread)
     }
   }

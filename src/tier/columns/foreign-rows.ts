@@ -88,8 +88,7 @@ export function boundsOfForeign(fetched: FetchedForeign): Promise<ForeignBounds>
   })
 }
 
-/** For messages. */
-export const A_GROUP = 'a row group of another writer'
+const A_GROUP = 'a row group of another writer'
 
 /** Returns the end of the rows that belong to the batch of the row at `at`, or that belong to no batch. */
 function endOfBatch(rows: readonly Row[], at: number): number {

@@ -80,6 +80,8 @@ function readStarts({ rows, columns }: FetchedColumns): Start[] {
   }
   const raws = cursor(FIELD.batchRaw)
   const headers = cursor(FIELD.batchHeader)
+  // The number of rows comes from the footer. Without a column nothing would end them.
+  if (raws === null && headers === null && rows > 0) throw new DamagedFile(`${rows} rows have no batch header`)
   const starts: Start[] = []
   for (let row = 0; row < rows; row++) {
     raws?.next()
