@@ -9,6 +9,19 @@ export function parseFooter(footer: Uint8Array): FileMetaData {
   return parsing('the footer', () => {
     endOfStruct(footer, 0)
     // Without parsers hyparquet would make dates of the bounds.
-    return parquetMetadata(footer, { parsers: { timestampFromMicroseconds: (micros: bigint) => micros } })
+    const parsers = { timestampFromMicroseconds: (micros: bigint) => micros }
+    const metadata = parquetMetadata(footer, { parsers, geoparquet: false })
+    checkSchema(metadata.schema)
+    return metadata
   })
+}
+
+/** Throws an Error unless the elements form one tree. hyparquet would look for children behind the last one for hours. */
+function checkSchema(schema: FileMetaData['schema']): void {
+  let expected = 1
+  for (const { num_children = 0 } of schema) {
+    if (expected === 0 || !Number.isSafeInteger(num_children) || num_children < 0) break
+    expected += num_children - 1
+  }
+  if (expected !== 0) throw new Error('its schema is no tree')
 }
