@@ -16,7 +16,7 @@ export function parseFooter(footer: Uint8Array): FileMetaData {
   })
 }
 
-/** Throws an Error unless the elements form one tree. hyparquet would look for children behind the last one for hours. */
+/** Throws an Error unless the elements form one tree. hyparquet would look for its children for hours. */
 function checkSchema(schema: FileMetaData['schema']): void {
   let expected = 1
   for (const { num_children = 0 } of schema) {
