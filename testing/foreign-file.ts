@@ -2,7 +2,10 @@
 
 import { brotliCompressSync, gzipSync, zstdDecompressSync } from 'node:zlib'
 import { parquetReadObjects } from 'hyparquet'
-import { parquetWriteBuffer } from 'hyparquet-writer'
+import { parquetHeader } from 'hyparquet/src/column.js'
+import { ByteWriter, parquetWriteBuffer } from 'hyparquet-writer'
+import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
+import type { ColumnBytes } from '../src/tier/columns/page-cursors.ts'
 import { parquetSchema } from '../src/tier/columns/parquet-schema.ts'
 import { TABLE_COLUMNS } from '../src/tier/columns/table-schema.ts'
 
@@ -37,4 +40,20 @@ export async function rewriteFile(bytes: Buffer, writer: ForeignWriter = {}): Pr
     compressors: { GZIP: input => gzipSync(input), BROTLI: input => brotliCompressSync(input) },
   })
   return Buffer.from(written)
+}
+
+/** Returns a column without the checksums of its pages, so that damage gets behind them. */
+export function withoutChecksums(column: ColumnBytes): ColumnBytes {
+  const { buffer, byteOffset, byteLength } = column.bytes
+  const reader = { view: new DataView(buffer, byteOffset, byteLength), offset: 0 }
+  const parts: Uint8Array[] = []
+  while (reader.offset < byteLength) {
+    const { crc: _, ...header } = parquetHeader(reader)
+    const writer = new ByteWriter(64)
+    writePageHeader(writer, header)
+    const end = reader.offset + header.compressed_page_size
+    parts.push(writer.getBytes(), column.bytes.subarray(reader.offset, end))
+    reader.offset = end
+  }
+  return { ...column, bytes: Uint8Array.from(Buffer.concat(parts)) }
 }

@@ -4,6 +4,7 @@
 
 import type { Clock } from '../src/base/clock.ts'
 import type { Random } from '../src/base/random.ts'
+import { checkRange } from '../src/tier/objects/byte-range.ts'
 import {
   type ByteRange,
   checkKey,
@@ -29,6 +30,8 @@ export class MemoryObjects implements Objects {
   }
 
   async read(key: string, range?: ByteRange): Promise<Uint8Array<ArrayBuffer> | null> {
+    checkKey(key)
+    checkRange(range)
     const found = this.held.get(key)
     return found === undefined ? null : new Uint8Array(found.bytes.subarray(range?.start ?? 0, range?.end))
   }

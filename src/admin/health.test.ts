@@ -16,7 +16,7 @@ const worker = (id: number | null = 0, round: Round | null = null, withoutFeatur
 })
 
 /** A broker without a remote tier and without topics. */
-const LOCAL_ONLY = { remoteTier: null, catalogue: { current: () => catalogueOf([]) } }
+const LOCAL_ONLY = { remoteTier: null, logs: { unreadTables: () => [] }, catalogue: { current: () => catalogueOf([]) } }
 
 function kept(overrides: Partial<Values> = {}) {
   const clock = new SimulatedClock()

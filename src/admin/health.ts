@@ -20,6 +20,7 @@ import { statfs } from 'node:fs/promises'
 import type { Check, Status } from '../api/health.ts'
 import { type Clock, within } from '../base/clock.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
+import type { Logs } from '../log/logs.ts'
 import { isLoopback } from '../settings/endpoints.ts'
 import { chooseEngine } from '../settings/engine.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -68,6 +69,7 @@ export interface HealthRooms {
   /** Null on a broker without storage.remote.path. */
   readonly remoteTier: Pick<RemoteTier, 'uri' | 'state' | 'backlog'> | null
   readonly catalogue: Pick<CatalogueKeeper, 'current'>
+  readonly logs: Pick<Logs, 'unreadTables'>
 }
 
 /** A process without the Kafka listener has no broker that could be down, and it shall receive HTTP clients. */

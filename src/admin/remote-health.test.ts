@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { catalogueOf, topicOf } from '../../testing/catalogue-of.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
+import type { UnreadTable } from '../log/table-reads.ts'
 import { testSettings } from '../settings/settings.ts'
 import type { RemoteTier, TierBacklog, TierState } from '../tier/remote/remote-tier.ts'
 import { remoteDetails } from './remote-health.ts'
@@ -13,7 +14,12 @@ const WELL: TierState = {
 }
 const REMOTE = { 'remote.storage.enable': 'true' }
 
-function shown(state: Partial<TierState> | null, topics: readonly Topic[] = [], backlog: TierBacklog | null = null) {
+function shown(
+  state: Partial<TierState> | null,
+  topics: readonly Topic[] = [],
+  backlog: TierBacklog | null = null,
+  unread: readonly UnreadTable[] = [],
+) {
   const clock = new SimulatedClock(10_000)
   const tier: Pick<RemoteTier, 'uri' | 'state' | 'backlog'> = {
     uri: 's3://bucket/tables',
@@ -22,7 +28,13 @@ function shown(state: Partial<TierState> | null, topics: readonly Topic[] = [], 
   }
   const catalogue = { current: () => catalogueOf(topics) }
   const remoteTier = state === null ? null : tier
-  const found = remoteDetails({ remoteTier, catalogue, settings: testSettings(), clock })
+  const found = remoteDetails({
+    remoteTier,
+    catalogue,
+    settings: testSettings(),
+    clock,
+    logs: { unreadTables: () => unread },
+  })
   return found as { readonly warning?: string } | null
 }
 
@@ -59,4 +71,19 @@ test('health: a broker without a place names the topics that need one', () => {
   assert.equal(shown(null, [topicOf('plain')]), null)
   const topics = Array.from({ length: 12 }, (_, at) => topicOf(`t${at}`, REMOTE))
   assert.match(shown(null, topics)?.warning ?? '', /remote\.path is not set on this broker.*: t0, .*, t9 and 2 more\.$/)
+})
+
+test('health: topics whose tables cannot be read are named with the reason', () => {
+  const unread = [
+    { topicName: 'orders', why: 'v3.metadata.json cannot be read as JSON' },
+    { topicName: 'plain', why: 'The store answered 503.' },
+  ]
+  assert.equal(
+    shown({}, [], null, unread)?.warning,
+    'orders takes no records until its table was read: v3.metadata.json cannot be read as JSON. ' +
+      'plain takes no records until its table was read: The store answered 503.',
+  )
+  assert.match(shown(null, [], null, unread)?.warning ?? '', /^orders takes no records until/)
+  const many = Array.from({ length: 11 }, (_, at) => ({ topicName: `t${at}`, why: 'Gone.' }))
+  assert.match(shown({}, [], null, many)?.warning ?? '', /Neither do 1 further topic\.$/)
 })

@@ -3,6 +3,8 @@
 
 import type { Clock } from '../base/clock.ts'
 import type { CatalogueKeeper, Topic } from '../log/catalogue.ts'
+import type { Logs } from '../log/logs.ts'
+import type { UnreadTable } from '../log/table-reads.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { RemoteTier, TierState } from '../tier/remote/remote-tier.ts'
 import { storageStats } from './remote-storage.ts'
@@ -12,6 +14,7 @@ export interface RemoteHealthRooms {
   readonly catalogue: Pick<CatalogueKeeper, 'current'>
   readonly settings: Settings
   readonly clock: Clock
+  readonly logs: Pick<Logs, 'unreadTables'>
 }
 
 /** The most names that a sentence lists. */
@@ -19,17 +22,18 @@ const MOST_NAMED = 10
 
 /** Returns the details of the component; null on a broker that has no remote tier and no topic that needs one. */
 export function remoteDetails(rooms: RemoteHealthRooms): Readonly<Record<string, unknown>> | null {
-  const { remoteTier: tier, catalogue } = rooms
+  const { remoteTier: tier, catalogue, logs } = rooms
+  const unread = unreadWarnings(logs.unreadTables())
   const { topics, topicsById } = catalogue.current()
   if (tier === null) {
     const without = [...topics.values()].filter(({ resolved }) => resolved.remoteStorageEnable)
-    if (without.length === 0) return null
-    const warning = `svc.storage.remote.path is not set on this broker, so it cannot serve the records of these topics that only the remote tier has: ${named(without)}.`
-    return { isEnabled: false, warning }
+    if (without.length === 0 && unread.length === 0) return null
+    const missing = `svc.storage.remote.path is not set on this broker, so it cannot serve the records of these topics that only the remote tier has: ${named(without)}.`
+    return { isEnabled: false, warning: [...(without.length === 0 ? [] : [missing]), ...unread].join(' ') }
   }
   const state = tier.state()
   const nameOf = (topicId: string) => topicsById.get(topicId)?.name ?? topicId
-  const warnings = warningsOf(state, nameOf)
+  const warnings = [...warningsOf(state, nameOf), ...unread]
   const { backlogSegments, backlogBytes, backlogAgeSeconds } = storageStats({ ...rooms, remoteTier: tier })
   return {
     ...{ place: tier.uri, breaker: state.breaker, backlogSegments, backlogBytes, backlogAgeSeconds },
@@ -58,6 +62,17 @@ function warningsOf(state: TierState, nameOf: (topicId: string) => string): read
     warnings.push(`Neither do the tables of ${counted(foreign.length - MOST_NAMED, 'further topic')}.`)
   return warnings
 }
+
+/** Clients that only read are served all the same. */
+function unreadWarnings(unread: readonly UnreadTable[]): readonly string[] {
+  const warnings = unread
+    .slice(0, MOST_NAMED)
+    .map(({ topicName, why }) => `${topicName} takes no records until its table was read: ${sentence(why)}`)
+  const more = unread.length - warnings.length
+  return more === 0 ? warnings : [...warnings, `Neither do ${counted(more, 'further topic')}.`]
+}
+
+const sentence = (text: string) => (text.endsWith('.') ? text : `${text}.`)
 
 function counted(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`

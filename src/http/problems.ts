@@ -121,8 +121,8 @@ const TITLE_OF_REFUSAL: Readonly<Record<string, string>> = {
   NOT_CONTROLLER: 'The broker does not hold the lease of the storage worker.',
 }
 
-export function fromRefusal({ code, name, message }: Refusal): Problem {
-  const status = STATUS_OF_REFUSAL[name] ?? 400
+export function fromRefusal({ code, name, message, isDamage }: Refusal): Problem {
+  const status = isDamage === true ? 500 : (STATUS_OF_REFUSAL[name] ?? 400)
   const title = TITLE_OF_REFUSAL[name] ?? errorOf(code)!.message
   return { kind: 'problem', status, code: name, title, detail: message, fields: null, headers: {} }
 }

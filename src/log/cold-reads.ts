@@ -129,7 +129,10 @@ function refused({ name }: PartitionState, trouble: ArchiveTrouble): Refusal {
     case 'away':
       return because(KAFKA_STORAGE_ERROR, `The remote tier cannot read ${name} at the moment: ${trouble.why}`)
     case 'damaged':
-      return because(KAFKA_STORAGE_ERROR, `The archive of ${name} cannot be read: ${trouble.why}`)
+      return {
+        ...because(KAFKA_STORAGE_ERROR, `The archive of ${name} cannot be read: ${trouble.why}`),
+        isDamage: true,
+      }
   }
 }
 

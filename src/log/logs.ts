@@ -42,7 +42,7 @@ import {
 } from './round.ts'
 import { SegmentDocuments } from './segment-documents.ts'
 import type { SealedSegments } from './segments.ts'
-import { TableReads } from './table-reads.ts'
+import { TableReads, type UnreadTable, unreadTables } from './table-reads.ts'
 import { TailCache } from './tail-cache.ts'
 import { SEARCHES_AT_ONCE } from './time-search.ts'
 import { Unpacking } from './unpacking.ts'
@@ -115,6 +115,11 @@ export interface Logs {
    * of segments it has loaded or changed after `since` (`to` of an earlier answer of this process; 0: all of them).
    */
   remoteNews(since: number): RemoteNews
+  /**
+   * Returns the topics whose partitions here take no records because the table of the topic could not be read at the
+   * last attempt, with the reason.
+   */
+  unreadTables(): readonly UnreadTable[]
   /** Returns a list with which a reader waits for news of many partitions. */
   watchlist<W extends Watch>(): Watchlist<W>
   /** Opens batches for callers that need single records. */
@@ -566,6 +571,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
     sealedSegments: (topicId, index) => documents.read(streamId(topicId, index)),
     readRange: (topicId, index, base, next) => readRange({ store, compression }, topicId, index, base, next),
     remoteNews: since => news.since(since),
+    unreadTables: () => unreadTables(partitions()),
     watchlist: () => waiters.watchlist(),
     unpacking,
     cleaner,

@@ -108,6 +108,22 @@ export class TableReads {
   }
 }
 
+export interface UnreadTable {
+  readonly topicName: string
+  readonly why: string
+}
+
+/** Returns the topics of partitions that take no records because the last attempt to read their table failed. */
+export function unreadTables(partitions: Iterable<Partition>): readonly UnreadTable[] {
+  const found = new Map<string, UnreadTable>()
+  for (const { state } of partitions) {
+    const { hold, refusal, whyUnread, topic } = state
+    if (hold === null || refusal !== null || whyUnread === null) continue
+    found.set(topic.id, { topicName: topic.name, why: whyUnread })
+  }
+  return [...found.values()]
+}
+
 const NO_TIER = 'this broker has no remote tier; its storage.remote.path must be set'
 
 /** A lead of a partition in one life of the store. */
@@ -135,6 +151,10 @@ export async function adoptTable(
   const isSame = () => state.epoch === epoch && state.incarnation === incarnation && state.isRemote
   if (state.mustLeave) await leave(documents, state)
   if (!isSame()) return
+  // Documents may know more than the notices do. Offsets that an older table lacks may have been archived.
+  const { version: known = 0 } = state.sealed.remote ?? {}
+  if (facts.version < known)
+    throw new TierAway('damaged', `the place has version ${facts.version} of the table, and it had version ${known}`)
   const own = facts.partition(state.index)
   const epochs = state.sealed.remote === null && own.ranges.length > 0 ? await archivedEpochs(tier, state) : []
   const { end } = state.sealed

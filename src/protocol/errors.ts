@@ -13,6 +13,8 @@ export interface Refusal {
   readonly message: string
   /** The records of a refused batch that are the reason (KIP-467). */
   readonly recordErrors?: readonly RecordError[]
+  /** True: data is damaged, so a later attempt is refused too, even if the code is retriable. */
+  readonly isDamage?: true
 }
 
 export interface RecordError {

@@ -107,10 +107,12 @@ class IcebergArchive implements OpenArchive {
     this.#noticed = noticed
     this.#uriOf = place => uriOf(objects, locationOf(place))
     this.#queue = new ReadQueue(threads, queueCapacity, waiting => watch.queueLength?.(waiting))
+    const decoders = new DecoderThreads(clock, threads)
+    const fetched = (bytes: number, tookMs: number) => watch.fetched?.(bytes, tookMs)
     this.#rooms = {
-      files: new OpenFiles(clock, objects, { fetched: (bytes, tookMs) => watch.fetched?.(bytes, tookMs) }),
+      files: new OpenFiles(clock, { objects, measure: decoders.bounds, fetched }),
       cache: new PartCache(clock, cacheBytes),
-      decoders: new DecoderThreads(clock, threads),
+      decoders,
       onParts: (hits, misses) => watch.parts?.(hits, misses),
     }
     this.#tables = new Tables(clock, objects, this.#rooms.files, locationOf)

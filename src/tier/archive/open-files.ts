@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { MissingFile } from '../columns/file-bytes.ts'
-import { type DataFile, openDataFile, type RowGroupFacts } from '../columns/open-file.ts'
+import { type DataFile, type MeasureForeign, openDataFile, type RowGroupFacts } from '../columns/open-file.ts'
 import { DamagedFile } from '../columns/page-cursors.ts'
 import { type GroupPart, partsOf } from '../columns/read.ts'
 import type { ArchivedFile } from '../iceberg/offset-index.ts'
@@ -43,7 +43,9 @@ export async function naming<T>(path: string, work: () => Promise<T>): Promise<T
   }
 }
 
-export interface FilesWatch {
+export interface FilesRooms {
+  readonly objects: Objects
+  readonly measure: MeasureForeign
   /** After each range that was fetched. */
   fetched(bytes: number, tookMs: number): void
 }
@@ -53,16 +55,14 @@ const MOST_OPEN = 100
 
 export class OpenFiles {
   readonly #clock: Clock
-  readonly #objects: Objects
-  readonly #watch: FilesWatch
+  readonly #rooms: FilesRooms
   /** The one that was used last stands last. */
   readonly #open = new Map<string, OpenFile>()
   readonly #opening = new Map<string, Promise<OpenFile>>()
 
-  constructor(clock: Clock, objects: Objects, watch: FilesWatch) {
+  constructor(clock: Clock, rooms: FilesRooms) {
     this.#clock = clock
-    this.#objects = objects
-    this.#watch = watch
+    this.#rooms = rooms
   }
 
   /** Returns the file if it is open. */
@@ -102,13 +102,15 @@ export class OpenFiles {
   }
 
   async #read({ path, key, size }: ArchivedFile): Promise<OpenFile> {
-    if (key === null) throw new DamagedFile(`the file is not in ${this.#objects.uri}`)
-    const file = await openDataFile(async (start, end) => {
+    const { objects, measure, fetched } = this.#rooms
+    if (key === null) throw new DamagedFile(`the file is not in ${objects.uri}`)
+    const read = async (start: number, end: number) => {
       const beganAtMs = this.#clock.monotonic()
-      const bytes = await this.#objects.read(key, { start, end })
-      this.#watch.fetched(bytes?.length ?? 0, this.#clock.monotonic() - beganAtMs)
+      const bytes = await objects.read(key, { start, end })
+      fetched(bytes?.length ?? 0, this.#clock.monotonic() - beganAtMs)
       return bytes
-    }, size)
+    }
+    const file = await openDataFile(read, size, measure)
     const groups = file.groups.filter(({ rows }) => rows > 0).sort((a, b) => a.firstOffset - b.firstOffset)
     const open = { path, file, groups, parts: new Map() }
     this.#open.set(path, open)

@@ -3,7 +3,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import type { ArchivePlace } from '../../log/archive.ts'
-import { chunkOf } from '../columns/open-file.ts'
+import { chunkOf } from '../columns/chunk-places.ts'
 import { FIELD } from '../columns/table-schema.ts'
 import { MissingFile } from '../iceberg/manifest-lists.ts'
 import { type OffsetIndex, OffsetIndexer, type UnplacedFile } from '../iceberg/offset-index.ts'

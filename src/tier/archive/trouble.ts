@@ -21,12 +21,14 @@ export class TooLate extends Error {
   }
 }
 
-const AWAY = [ObjectStoreError, ThreadEnded, Closed, TooLate]
+const AWAY = [ThreadEnded, Closed, TooLate]
 const DAMAGED = [FileTrouble, DamagedTable, DamagedFile, MissingFile, BadAvro, BadMetadata, TableGone]
 
 /** Returns the answer for an error of the store, a table or a file; throws other errors again. */
 export function troubleOf(error: unknown): ArchiveTrouble {
   const { message: why } = error as Error
+  // The store would refuse a further attempt too: a name that is no key, a link in the folder, no permission.
+  if (error instanceof ObjectStoreError) return { kind: error.kind === 'refused' ? 'damaged' : 'away', why }
   if (AWAY.some(kind => error instanceof kind)) return { kind: 'away', why }
   if (DAMAGED.some(kind => error instanceof kind)) return { kind: 'damaged', why }
   throw error

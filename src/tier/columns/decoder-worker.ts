@@ -1,6 +1,7 @@
 // The code of a decoder thread: it restores, searches or counts the batches of row groups that others have fetched.
 
 import { memoryOf, release } from '../../base/copied.ts'
+import { boundsOfForeign, type FetchedForeign } from './foreign-rows.ts'
 import { type Fetched, restoreGroup } from './read.ts'
 import { type Result, serveCalls } from './serve-calls.ts'
 import { searchBatches, type TimeQuery } from './time-search.ts'
@@ -10,6 +11,7 @@ export type DecoderCall =
   | readonly ['restore', Fetched, number]
   | readonly ['search', Fetched, TimeQuery]
   | readonly ['summarize', Fetched]
+  | readonly ['bounds', FetchedForeign]
 
 serveCalls(async (call: DecoderCall): Promise<Result> => {
   try {
@@ -22,6 +24,8 @@ serveCalls(async (call: DecoderCall): Promise<Result> => {
         return { result: await searchBatches(call[1], call[2]), memory: [] }
       case 'summarize':
         return { result: await summarizeGroup(call[1]), memory: [] }
+      case 'bounds':
+        return { result: await boundsOfForeign(call[1]), memory: [] }
     }
   } finally {
     release(bytesOf(call[1]))

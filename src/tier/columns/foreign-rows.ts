@@ -5,6 +5,7 @@
 
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { type Compressors, parquetRead } from 'hyparquet'
+import { systemClock } from '../../base/clock.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { writeInt64 } from '../../base/int64.ts'
 import {
@@ -18,7 +19,9 @@ import {
 } from '../../protocol/records.ts'
 import { UNKNOWN_CONTROL } from './data-file.ts'
 import { parseFooter } from './footer.ts'
+import { checkForeignPages } from './foreign-pages.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
+import { parsingLater, wholeNumber } from './parsing.ts'
 import { bodySize, type HeaderWalk, putRecord, type RecordParts, zigzagSize } from './record-form.ts'
 import type { RestoredBatch } from './restore.ts'
 
@@ -51,28 +54,41 @@ interface Row {
 }
 
 /** Returns the batches of the group, from the one that ends at `from` or later on. Throws DamagedFile. */
-export async function restoreForeign(fetched: FetchedForeign, from = 0): Promise<RestoredBatch[]> {
-  const rows = await readRows(fetched)
-  const batches: RestoredBatch[] = []
-  for (let at = 0; at < rows.length; ) {
-    const end = endOfBatch(rows, at)
-    batches.push(...restore(rows.slice(at, end)))
-    at = end
-  }
-  return batches.filter(({ lastOffset }) => lastOffset >= from)
+export function restoreForeign(fetched: FetchedForeign, from = 0): Promise<RestoredBatch[]> {
+  return parsingLater(A_GROUP, async () => {
+    const rows = await readRows(fetched)
+    const batches: RestoredBatch[] = []
+    for (let at = 0; at < rows.length; ) {
+      const end = endOfBatch(rows, at)
+      batches.push(...restore(rows.slice(at, end)))
+      at = end
+    }
+    return batches.filter(({ lastOffset }) => lastOffset >= from)
+  })
 }
 
-/** Returns the bounds of a group by its rows. */
-export async function boundsOfForeign(fetched: FetchedForeign) {
-  const rows = await readRows(fetched)
-  const times = rows.map(({ timestamp }) => timestamp)
-  return {
-    firstOffset: rows[0]?.offset ?? -1,
-    lastOffset: rows.at(-1)?.offset ?? -1,
-    minTimestamp: times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
-    maxTimestamp: times.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
-  }
+export interface ForeignBounds {
+  readonly firstOffset: number
+  readonly lastOffset: number
+  readonly minTimestamp: number
+  readonly maxTimestamp: number
 }
+
+/** Returns the bounds of a group by its rows. Throws DamagedFile. */
+export function boundsOfForeign(fetched: FetchedForeign): Promise<ForeignBounds> {
+  return parsingLater(A_GROUP, async () => {
+    const rows = await readRows(fetched)
+    const times = rows.map(({ timestamp }) => timestamp)
+    return {
+      firstOffset: rows[0]?.offset ?? -1,
+      lastOffset: rows.at(-1)?.offset ?? -1,
+      minTimestamp: times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY),
+      maxTimestamp: times.reduce((a, b) => Math.max(a, b), Number.NEGATIVE_INFINITY),
+    }
+  })
+}
+
+const A_GROUP = 'a row group of another writer'
 
 /** Returns the end of the rows that belong to the batch of the row at `at`, or that belong to no batch. */
 function endOfBatch(rows: readonly Row[], at: number): number {
@@ -102,7 +118,7 @@ function isLike(row: Row, first: Row): boolean {
 function restore(rows: readonly Row[]): RestoredBatch[] {
   const { batchRaw: raw, batchHeader: header } = rows[0]!
   const isWhole = raw?.recordCount === rows.length || (rows.length === 1 && rows[0]!.isUnreadable)
-  if (raw?.isIntact && isWhole) return [asBatch(raw.bytes)]
+  if (raw?.isIntact && isWhole) return [asBatch(ownCopy(raw.bytes))]
   if (header?.recordCount === rows.length) {
     const whole = writeBatch(header.bytes, rows, header.baseOffset, header.baseTimestamp)
     if (viewBatch(whole).crc === header.crc && whole.length === header.batchLength) return [asBatch(whole)]
@@ -143,6 +159,13 @@ function writeBatch(header: Buffer, rows: readonly Row[], baseOffset: number, ba
   bytes.writeInt32BE(size - LENGTH_OVERHEAD, 8)
   bytes.writeUInt32BE(crc32c(bytes.subarray(CRC_FROM)), CRC_AT)
   return bytes
+}
+
+/** A batch goes to another thread with its memory. That of a small page may be Node's pool, which stays here. */
+function ownCopy(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length)
+  bytes.copy(copy)
+  return copy
 }
 
 function asBatch(bytes: Buffer): RestoredBatch {
@@ -251,28 +274,37 @@ async function readRows({ footer, group, start, bytes }: FetchedForeign): Promis
   const rowStart = groups.slice(0, group).reduce((sum, { num_rows }) => sum + Number(num_rows), 0)
   const names = new Set(groups[group]!.columns.map(({ meta_data }) => meta_data?.path_in_schema[0]))
   const columns = READ_COLUMNS.filter(name => names.has(name))
+  const { promise: allAsked, resolve: noteAllAsked } = Promise.withResolvers<void>()
+  let isRefused = false
   // hyparquet asks for places in the file; only those of the group are here.
-  const slice = (from: number, end = start + bytes.length) =>
-    bytes.buffer.slice(bytes.byteOffset + from - start, bytes.byteOffset + end - start) as ArrayBuffer
-  let rows: RawRow[] = []
-  try {
-    await parquetRead({
-      file: { byteLength: start + bytes.length, slice },
-      metadata,
-      columns,
-      rowStart,
-      rowEnd: rowStart + Number(groups[group]!.num_rows),
-      rowFormat: 'object',
-      utf8: false,
-      compressors: UNPACKERS,
-      parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
-      onComplete: read => {
-        rows = read as unknown as RawRow[]
-      },
+  const slice = async (from: number, end = start + bytes.length) => {
+    // It asks for all columns before it awaits one. If it fails between two of them, it forgets the first one, and the
+    // error of a forgotten column would end the process. So no column comes before all are asked for.
+    systemClock.soon(() => {
+      if (!isRefused) noteAllAsked()
     })
-  } catch (error) {
-    throw new DamagedFile(`a row group of another writer cannot be read: ${(error as Error).message}`, { cause: error })
+    await allAsked
+    return bytes.buffer.slice(bytes.byteOffset + from - start, bytes.byteOffset + end - start) as ArrayBuffer
   }
+  checkForeignPages(groups[group]!, bytes, start)
+  let rows: RawRow[] = []
+  await parquetRead({
+    file: { byteLength: start + bytes.length, slice },
+    metadata,
+    columns,
+    rowStart,
+    rowEnd: rowStart + Number(groups[group]!.num_rows),
+    rowFormat: 'object',
+    utf8: false,
+    compressors: UNPACKERS,
+    parsers: { timestampFromMicroseconds: (micros: bigint) => micros },
+    onComplete: read => {
+      rows = read as unknown as RawRow[]
+    },
+  }).catch((error: unknown) => {
+    isRefused = true
+    throw error
+  })
   return rows.map(asRow).sort((a, b) => a.offset - b.offset)
 }
 
@@ -280,7 +312,7 @@ function asRow(row: RawRow): Row {
   if (typeof row.offset !== 'bigint' || typeof row.timestamp !== 'bigint')
     throw new DamagedFile('a row has no offset or no timestamp')
   return {
-    offset: Number(row.offset),
+    offset: wholeNumber('the offset of a row', row.offset),
     timestamp: toMs(Number(row.timestamp)),
     isAppendTime: row.timestamp_type === 1,
     leaderEpoch: row.leader_epoch ?? -1,

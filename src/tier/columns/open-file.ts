@@ -2,13 +2,15 @@
 // writers that left out the bounds of a group.
 
 import type { ColumnChunk, FileMetaData, RowGroup } from 'hyparquet'
+import { chunkOf, spanOf } from './chunk-places.ts'
 import { type DataFileFacts, MAX_TIMESTAMP_MS, MIN_TIMESTAMP_MS } from './data-file.ts'
 import { type ByteSpan, fetchRange, type PageAt, type ReadRange, Tail } from './file-bytes.ts'
 import { CREATED_BY, FACTS_KEY } from './file-writer.ts'
 import { parseFooter } from './footer.ts'
-import { boundsOfForeign, type FetchedForeign } from './foreign-rows.ts'
+import { boundsOfForeign, type FetchedForeign, type ForeignBounds } from './foreign-rows.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
-import { FIELD, LEAVES } from './table-schema.ts'
+import { parsing, wholeNumber } from './parsing.ts'
+import { FIELD } from './table-schema.ts'
 
 export interface RowGroupFacts {
   readonly index: number
@@ -53,9 +55,18 @@ const TAIL_PART = 16
 const LEAST_TAIL_BYTES = 8 * 1024
 const MOST_TAIL_BYTES = 64 * 1024
 const TRAILER_BYTES = 8
+/** That of a file with 2,000 row groups has some 8 MB. */
+const MOST_FOOTER_BYTES = 32 * 1024 * 1024
+
+/** Reads the bounds of a group of another writer. It is work for a thread. */
+export type MeasureForeign = (fetched: FetchedForeign) => Promise<ForeignBounds>
 
 /** Opens a file of this size. Throws DamagedFile or MissingFile. */
-export async function openDataFile(read: ReadRange, size: number): Promise<DataFile> {
+export async function openDataFile(
+  read: ReadRange,
+  size: number,
+  measure: MeasureForeign = boundsOfForeign,
+): Promise<DataFile> {
   if (size < TRAILER_BYTES) throw new DamagedFile(`a Parquet file has at least ${TRAILER_BYTES} bytes, got ${size}`)
   const part = Math.min(MOST_TAIL_BYTES, Math.max(LEAST_TAIL_BYTES, Math.ceil(size / TAIL_PART)))
   const tailBytes = size <= MOST_TAIL_BYTES ? size : part
@@ -65,20 +76,25 @@ export async function openDataFile(read: ReadRange, size: number): Promise<DataF
   if (trailer.toString('latin1', 4) !== 'PAR1') throw new DamagedFile('the file does not end as a Parquet file does')
   const footerBytes = trailer.readUInt32LE(0) + TRAILER_BYTES
   if (footerBytes > size) throw new DamagedFile(`a footer of ${footerBytes} bytes does not fit ${size}`)
+  if (footerBytes > MOST_FOOTER_BYTES)
+    throw new DamagedFile(`a footer of ${footerBytes} bytes is larger than ${MOST_FOOTER_BYTES}`)
   if (footerBytes > bytes.length) {
     bytes = Buffer.concat([await fetchRange(read, { start: size - footerBytes, end: start }), bytes])
     start = size - footerBytes
   }
   const footer = bytes.subarray(bytes.length - footerBytes)
   const metadata = parseFooter(footer)
-  checkChunks(metadata, size)
   const isOurs = metadata.created_by === CREATED_BY
-  const tail = new Tail(read, indexStart(metadata) ?? start, start, bytes)
+  const { groups, indexAt } = parsing('the footer', () => {
+    checkChunks(metadata, size)
+    const groups = metadata.row_groups.map((group, index) => groupFacts(group, index))
+    return { groups, indexAt: indexStart(metadata) }
+  })
+  const tail = new Tail(read, indexAt ?? start, start, bytes)
   const file: DataFile = { size, metadata, isOurs, read, footer, tail, pages: new Map(), groups: [], epochs: [] }
-  const groups = metadata.row_groups.map((group, index) => groupFacts(group, index))
   const known: RowGroupFacts[] = []
-  for (const group of groups) known.push(isComplete(group) ? group : await measureForeign(file, group))
-  return { ...file, groups: known, epochs: factsIn({ ...file, groups: known })?.epochs ?? [] }
+  for (const group of groups) known.push(isComplete(group) ? group : await measureForeign(file, group, measure))
+  return { ...file, groups: known, epochs: epochsOf({ ...file, groups: known }) }
 }
 
 /** A footer has no checksum: damaged ones can be read, and name places that the file does not have. */
@@ -115,24 +131,24 @@ export type StoredFacts = Omit<
   'columnSizes' | 'valueCounts' | 'nullValueCounts' | 'lowerBounds' | 'upperBounds'
 >
 
+function epochsOf(file: DataFile): DataFile['epochs'] {
+  const epochs: unknown = factsIn(file)?.epochs ?? []
+  const isEpoch = (each: unknown) =>
+    Array.isArray(each) && each.length === 2 && each.every(number => Number.isSafeInteger(number))
+  if (!Array.isArray(epochs) || !epochs.every(isEpoch))
+    throw new DamagedFile('the leader epochs in the footer are no pairs of integers')
+  return epochs
+}
+
 /** Returns where the page index of the file begins; null if it has none. */
 function indexStart({ row_groups }: FileMetaData): number | null {
   const starts = row_groups.flatMap(({ columns }) =>
     columns.flatMap(({ column_index_offset, offset_index_offset }) => [column_index_offset, offset_index_offset]),
   )
-  const known = starts.filter(start => start !== undefined).map(Number)
+  const known = starts
+    .filter(start => start !== undefined)
+    .map(start => wholeNumber('the place of a page index', start))
   return known.length === 0 ? null : known.reduce((a, b) => Math.min(a, b))
-}
-
-/** Returns the chunk of a leaf; undefined if the file does not have the column. Columns are found by their names. */
-export function chunkOf(chunks: readonly ColumnChunk[], id: number): ColumnChunk | undefined {
-  const path = LEAVES.find(leaf => leaf.id === id)!.path.join('.')
-  return chunks.find(({ meta_data }) => meta_data?.path_in_schema.join('.') === path)
-}
-
-export function spanOf({ meta_data }: ColumnChunk): ByteSpan {
-  const start = Number(meta_data!.dictionary_page_offset ?? meta_data!.data_page_offset)
-  return { start, end: start + Number(meta_data!.total_compressed_size) }
 }
 
 type Incomplete = Omit<RowGroupFacts, 'firstOffset' | 'lastOffset' | 'minTimestamp' | 'maxTimestamp'> &
@@ -154,28 +170,28 @@ function groupFacts({ columns, num_rows, total_byte_size }: RowGroup, index: num
     const [least, most] = [statistics?.min_value, statistics?.max_value]
     return typeof least === 'bigint' && typeof most === 'bigint' ? [Number(least), Number(most)] : null
   }
-  const offsets = bounds(FIELD.offset)
+  const offsets = bounds(FIELD.offset)?.map(each => wholeNumber('the bound of the offsets of a row group', each))
   const times = bounds(FIELD.timestamp)?.map(toMs)
   const present = (id: number) => {
     const chunk = named(id)
     const nulls = chunk?.statistics?.null_count
-    return chunk === undefined || nulls === undefined ? null : Number(chunk.num_values - nulls)
+    return chunk === undefined || nulls === undefined ? null : Number(chunk.num_values) - Number(nulls)
   }
   return {
     index,
     ...(offsets && { firstOffset: offsets[0]!, lastOffset: offsets[1]! }),
     ...(times && { minTimestamp: times[0]!, maxTimestamp: times[1]! }),
     isLimited: times === undefined || times[0]! <= MIN_TIMESTAMP_MS || times[1]! >= MAX_TIMESTAMP_MS,
-    rows: Number(num_rows),
+    rows: wholeNumber('the number of rows of a row group', num_rows),
     byteRange,
     bytes: byteRange.end - byteRange.start,
-    plainBytes: Number(total_byte_size),
+    plainBytes: Math.max(0, wholeNumber('the size of a row group', total_byte_size)),
     hasRaw: present(FIELD.batchRaw) !== null && present(FIELD.batchRaw) === present(FIELD.batchHeader),
   }
 }
 
 /** Reads the bounds of a group whose writer left them out. */
-async function measureForeign(file: DataFile, group: Incomplete): Promise<RowGroupFacts> {
+async function measureForeign(file: DataFile, group: Incomplete, measure: MeasureForeign): Promise<RowGroupFacts> {
   const bytes = await fetchRange(file.read, group.byteRange)
   const fetched: FetchedForeign = {
     kind: 'foreign',
@@ -184,5 +200,5 @@ async function measureForeign(file: DataFile, group: Incomplete): Promise<RowGro
     start: group.byteRange.start,
     bytes,
   }
-  return { ...group, ...(await boundsOfForeign(fetched)) }
+  return { ...group, ...(await measure(fetched)) }
 }

@@ -3,8 +3,9 @@
 
 import { crc32, zstdDecompressSync } from 'node:zlib'
 import { parquetHeader } from 'hyparquet/src/column.js'
-import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js'
+import { readLevels } from './levels.ts'
 import type { HeaderWalk } from './record-form.ts'
+import { endOfStruct } from './thrift-bounds.ts'
 
 /** The bytes of a data file are not those that were written. */
 export class DamagedFile extends Error {
@@ -21,6 +22,11 @@ export interface ColumnBytes {
 }
 
 const NOTHING = Buffer.alloc(0)
+
+/** A page ends with the batch that fills it, and the largest batch has 64 MiB. */
+export const MOST_PAGE_BYTES = 256 * 1024 * 1024
+/** A record takes seven bytes at least, and a header two. */
+export const MOST_PAGE_VALUES = 48 * 1024 * 1024
 
 /** One page after the other. */
 class Pages {
@@ -62,6 +68,7 @@ class Pages {
     const reader = { view: this.#view, offset: this.#at }
     const { bytes } = this.#column
     if (this.#at >= bytes.length) this.fail('it has too few values')
+    endOfStruct(bytes, this.#at)
     const header = parquetHeader(reader)
     const { data_page_header_v2: page, compressed_page_size: size, uncompressed_page_size: plain, crc } = header
     if (page === undefined) this.fail('a page is not a data page of version 2')
@@ -70,15 +77,17 @@ class Pages {
     const repetitionBytes = page.repetition_levels_byte_length
     const definitionBytes = page.definition_levels_byte_length
     const levelBytes = repetitionBytes + definitionBytes
-    if (!(levelBytes >= 0 && size >= levelBytes && plain >= levelBytes && end <= bytes.length))
+    const numbers = [size, plain, repetitionBytes, definitionBytes, page.num_values]
+    if (!numbers.every(each => Number.isSafeInteger(each) && each >= 0)) this.fail('a page header lacks a size')
+    if (!(size >= levelBytes && plain >= levelBytes && end <= bytes.length))
       this.fail(`a page of ${size} bytes does not fit`)
+    if (plain > MOST_PAGE_BYTES || page.num_values > MOST_PAGE_VALUES)
+      this.fail(`a page of ${plain} bytes and ${page.num_values} values is larger than any`)
     if (crc !== undefined && crc32(bytes.subarray(reader.offset, end)) !== crc >>> 0)
       this.fail('a page fails its checksum')
     const levels = (most: number, at: number, length: number): Uint8Array | null => {
       if (most === 0) return null
-      const output = new Uint8Array(page.num_values)
-      readRleBitPackedHybrid({ view: this.#view, offset: at }, 32 - Math.clz32(most), output as never, length)
-      return output
+      return readLevels(bytes.subarray(at, at + length), 32 - Math.clz32(most), page.num_values)
     }
     this.repetition = levels(this.#mostRepetition, reader.offset, repetitionBytes)
     this.definition =
@@ -89,10 +98,13 @@ class Pages {
   }
 }
 
+/** Most pages unpack into one piece of memory. The size of a large one may be a lie. */
+const MOST_CHUNK_BYTES = 4 * 1024 * 1024
+
 function unpackPage(bytes: Uint8Array, size: number): Buffer {
   if (size === 0) return NOTHING
   // One byte more shows that there is nothing behind the end.
-  const chunkSize = Math.max(64, size + 1)
+  const chunkSize = Math.min(Math.max(64, size + 1), MOST_CHUNK_BYTES)
   const values = zstdDecompressSync(bytes, { chunkSize, maxOutputLength: size })
   if (values.length !== size) throw new Error(`a page unpacks to ${values.length} bytes, expected ${size}`)
   return values

@@ -3,12 +3,17 @@
 
 import type { ColumnChunk, ColumnIndex } from 'hyparquet'
 import { readColumnIndex, readOffsetIndex } from 'hyparquet'
+import { spanOf } from './chunk-places.ts'
 import type { ByteSpan, PageAt } from './file-bytes.ts'
-import { type DataFile, spanOf } from './open-file.ts'
+import type { DataFile } from './open-file.ts'
 import { DamagedFile, toMs } from './page-cursors.ts'
+import { parsing, wholeNumber } from './parsing.ts'
+import { endOfStruct } from './thrift-bounds.ts'
 
 /** The columns of one group, about: a reader goes on in the group where it was. */
 const MOST_KEPT = 16
+/** That of a column with 100,000 pages has some 5 MB. */
+const MOST_INDEX_BYTES = 32 * 1024 * 1024
 
 /** Returns the pages of a chunk in order. A chunk without an index has one page, or must be read as one. */
 export function pagesOf(file: DataFile, chunk: ColumnChunk, rows: number): Promise<readonly PageAt[]> {
@@ -39,13 +44,17 @@ async function loadPages(file: DataFile, chunk: ColumnChunk, rows: number): Prom
     ]
   }
   const locations = await indexAt(file, offset_index_offset, offset_index_length)
-  const pages = parsed(() => readOffsetIndex(locations).page_locations)
+  const pages = parsing('the page index', () =>
+    readOffsetIndex(locations).page_locations.map(({ offset, compressed_page_size, first_row_index }) => {
+      const start = wholeNumber('the place of a page', offset)
+      const end = start + wholeNumber('the size of a page', compressed_page_size)
+      return { start, end, firstRow: wholeNumber('the first row of a page', first_row_index) }
+    }),
+  )
   const bounds = await boundsOf(file, chunk)
-  const found = pages.map(({ offset, compressed_page_size, first_row_index }, i) => ({
-    start: Number(offset),
-    end: Number(offset) + compressed_page_size,
-    firstRow: Number(first_row_index),
-    rows: Number(pages[i + 1]?.first_row_index ?? rows) - Number(first_row_index),
+  const found = pages.map((page, i) => ({
+    ...page,
+    rows: (pages[i + 1]?.firstRow ?? rows) - page.firstRow,
     least: asNumber(chunk, bounds?.min_values[i]),
     most: asNumber(chunk, bounds?.max_values[i]),
   }))
@@ -73,15 +82,7 @@ async function boundsOf(file: DataFile, chunk: ColumnChunk): Promise<ColumnIndex
   const element = file.metadata.schema.find(({ name }) => name === path.at(-1))!
   const parsers = { timestampFromMicroseconds: (micros: bigint) => micros }
   const bytes = await indexAt(file, column_index_offset, column_index_length)
-  return parsed(() => readColumnIndex(bytes, element, parsers))
-}
-
-function parsed<T>(parse: () => T): T {
-  try {
-    return parse()
-  } catch (error) {
-    throw new DamagedFile(`the page index cannot be read: ${(error as Error).message}`, { cause: error })
-  }
+  return parsing('the page index', () => readColumnIndex(bytes, element, parsers))
 }
 
 function asNumber(chunk: ColumnChunk, bound: unknown): number | null {
@@ -90,9 +91,12 @@ function asNumber(chunk: ColumnChunk, bound: unknown): number | null {
 }
 
 async function indexAt(file: DataFile, offset: bigint, length: number): Promise<{ view: DataView; offset: number }> {
-  const start = Number(offset)
-  if (!(length > 0 && start + length <= file.size))
-    throw new DamagedFile(`a page index of ${length} bytes does not fit`)
-  const bytes = await file.tail.at(start, length)
+  const start = wholeNumber('the place of the page index', offset)
+  const size = wholeNumber('the size of the page index', length)
+  if (!(start >= 0 && size > 0 && start + size <= file.size))
+    throw new DamagedFile(`a page index of ${size} bytes at ${start} does not fit`)
+  if (size > MOST_INDEX_BYTES) throw new DamagedFile(`a page index of ${size} bytes is larger than ${MOST_INDEX_BYTES}`)
+  const bytes = await file.tail.at(start, size)
+  parsing('the page index', () => endOfStruct(bytes, 0))
   return { view: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), offset: 0 }
 }

@@ -4,10 +4,11 @@
 // of the offsets is a place to begin.
 
 import type { ColumnChunk } from 'hyparquet'
+import { chunkOf, spanOf } from './chunk-places.ts'
 import { BLOCK_BYTES } from './data-file.ts'
 import { type ByteSpan, fetchRange, type PageAt } from './file-bytes.ts'
 import { type FetchedForeign, restoreForeign } from './foreign-rows.ts'
-import { chunkOf, type DataFile, type RowGroupFacts, spanOf } from './open-file.ts'
+import type { DataFile, RowGroupFacts } from './open-file.ts'
 import { type ColumnBytes, DamagedFile } from './page-cursors.ts'
 import { pagesOf } from './page-index.ts'
 import { type FetchedColumns, type RestoredBatch, restoreBatches } from './restore.ts'

@@ -5,6 +5,7 @@
 import { crc32c } from '../../base/crc32c.ts'
 import { BATCH_HEADER_BYTES, type BatchView, CRC_FROM, viewBatch } from '../../protocol/records.ts'
 import { BytesCursor, type ColumnBytes, DamagedFile, HeadersCursor, NumbersCursor, toMs } from './page-cursors.ts'
+import { parsing } from './parsing.ts'
 import { bodySize, type HeaderWalk, putRecord, type RecordParts } from './record-form.ts'
 import { FIELD } from './table-schema.ts'
 
@@ -41,11 +42,16 @@ interface Start {
  * Returns the batches in order, from the one that ends at `from` or later on. Throws DamagedFile.
  */
 export function restoreBatches(fetched: FetchedColumns, from = 0): RestoredBatch[] {
+  return parsing('the record batches of a row group', () => restoreAll(fetched, from))
+}
+
+function restoreAll(fetched: FetchedColumns, from: number): RestoredBatch[] {
   const starts = readStarts(fetched)
   const first = starts.findIndex(({ header, raw }) => viewBatch(raw ?? header).lastOffset >= from)
   if (first < 0) return []
   let size = 0
   for (let i = first; i < starts.length; i++) size += sizeOf(starts[i]!)
+  if (size > MOST_RESTORED_BYTES) throw new DamagedFile(`the batches of a row group say that they have ${size} bytes`)
   const output = Buffer.allocUnsafeSlow(size)
   const batches: RestoredBatch[] = []
   let rows: Rows | null = null
@@ -74,6 +80,8 @@ function readStarts({ rows, columns }: FetchedColumns): Start[] {
   }
   const raws = cursor(FIELD.batchRaw)
   const headers = cursor(FIELD.batchHeader)
+  // The number of rows comes from the footer. Without a column nothing would end them.
+  if (raws === null && headers === null && rows > 0) throw new DamagedFile(`${rows} rows have no batch header`)
   const starts: Start[] = []
   for (let row = 0; row < rows; row++) {
     raws?.next()
@@ -93,6 +101,8 @@ function bytesAt(cursor: BytesCursor | null): Buffer | null {
 
 /** A batch whose header says that it is larger is damaged. The largest that is archived unpacks to 64 MiB. */
 const MOST_BATCH_BYTES = 256 * 1024 * 1024
+/** A part that is restored at once has a few MiB and one such batch. */
+const MOST_RESTORED_BYTES = 1024 * 1024 * 1024
 
 function sizeOf({ header, raw }: Start): number {
   if (raw !== null) return raw.length
@@ -126,6 +136,9 @@ function checked(batch: BatchView): RestoredBatch {
   const { bytes, baseOffset, lastOffset, maxTimestamp } = batch
   if (bytes.length < BATCH_HEADER_BYTES || crc32c(bytes.subarray(CRC_FROM)) !== batch.crc)
     throw new DamagedFile(`the batch at offset ${baseOffset} fails its checksum`)
+  // The checksum covers neither.
+  if (batch.batchLength !== bytes.length || !Number.isSafeInteger(lastOffset) || baseOffset < 0)
+    throw new DamagedFile(`the batch at offset ${baseOffset} has ${bytes.length} bytes and says ${batch.batchLength}`)
   return { baseOffset, lastOffset, maxTimestamp, bytes }
 }
 

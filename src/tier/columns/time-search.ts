@@ -16,8 +16,9 @@ import { unpackSync } from '../../protocol/unpacking.ts'
 import { MAX_TIMESTAMP_MS, MIN_TIMESTAMP_MS } from './data-file.ts'
 import type { PageAt } from './file-bytes.ts'
 import type { DataFile, RowGroupFacts } from './open-file.ts'
-import { NumbersCursor, toMs } from './page-cursors.ts'
+import { DamagedFile, NumbersCursor, toMs } from './page-cursors.ts'
 import { pagesOf } from './page-index.ts'
+import { parsing } from './parsing.ts'
 import { type Fetched, fetchColumns, fetchParts, ownChunk, restoreGroup } from './read.ts'
 import { FIELD } from './table-schema.ts'
 
@@ -111,7 +112,8 @@ async function searchGroup(
 export async function searchBatches(fetched: Fetched, query: TimeQuery): Promise<FoundRecord | null> {
   let best: FoundRecord | null = null
   for (const { bytes } of await restoreGroup(fetched, query.from)) {
-    const found = searchBatch(viewBatch(bytes), query, best?.timestamp ?? -1)
+    const least: number = best?.timestamp ?? -1
+    const found: FoundRecord | null = parsing('a record batch', () => searchBatch(viewBatch(bytes), query, least))
     if (found === null) continue
     if (query.since !== null) return found
     best = found
@@ -178,7 +180,9 @@ async function firstTimeOf(
     [FIELD.timestamp, FIELD.offset].map(id => pagesOf(file, ownChunk(chunks, id), group.rows)),
   )
   for (const [i, page] of times!.entries()) {
-    const offsetsOfPage = offsets![i]!
+    const offsetsOfPage = offsets![i]
+    if (offsetsOfPage?.firstRow !== page.firstRow || offsetsOfPage.rows !== page.rows)
+      throw new DamagedFile('the pages of the timestamps and those of the offsets have different rows')
     if ((page.most ?? since) < since || (offsetsOfPage.most ?? from) < from) continue
     const found = await firstTimeIn(file, page, offsetsOfPage, since, from)
     if (found !== null) return found

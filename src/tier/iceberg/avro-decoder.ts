@@ -14,13 +14,28 @@ export interface AvroComplex {
 /** Reads one value and moves the cursor behind it. Throws an Error if the bytes end in it. */
 export type Decoder = (cursor: AvroCursor) => unknown
 
+/**
+ * Values that the bytes have room for: a field or an item takes a byte, and a union is two values. A damaged schema can
+ * have values that take no bytes, and then any number of them.
+ */
+const VALUES_PER_BYTE = 4
+const FEW_VALUES = 1000
+
 export class AvroCursor {
   readonly bytes: Buffer
   at: number
+  #valuesLeft: number
 
   constructor(bytes: Buffer, at = 0) {
     this.bytes = bytes
     this.at = at
+    this.#valuesLeft = FEW_VALUES + bytes.length * VALUES_PER_BYTE
+  }
+
+  /** Counts values that are about to be decoded. */
+  expect(values: number): void {
+    this.#valuesLeft -= values
+    if (this.#valuesLeft < 0) throw new Error(`it has more values than its ${this.bytes.length} bytes have room for`)
   }
 
   take(length: number): Buffer {
@@ -112,6 +127,7 @@ function recordOf(schema: AvroComplex, named: Map<string, Decoder>): Decoder {
   const fields: [name: string, decoder: Decoder][] = []
   const decoder = name(schema, named, cursor => {
     const record: Record<string, unknown> = {}
+    cursor.expect(1 + fields.length)
     for (const [field, decode] of fields) record[field] = decode(cursor)
     return record
   })
@@ -139,6 +155,7 @@ function eachItem(cursor: AvroCursor, item: () => void): void {
     }
     // Every item that a manifest has takes a byte at least.
     if (count > cursor.bytes.length - cursor.at) throw new Error(`${count} items at ${cursor.at} do not fit`)
+    cursor.expect(count)
     for (; count > 0; count--) item()
   }
 }

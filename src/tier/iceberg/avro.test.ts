@@ -45,12 +45,7 @@ test('many records go into several blocks, and no record into none', async () =>
 
 /** A file with one block, written with the codec of another writer: zigzag varints by hand. */
 function foreignFile(codec: string, block: Buffer): Buffer {
-  const long = (value: number) => {
-    const bytes: number[] = []
-    let rest = value * 2
-    for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128)
-    return Buffer.from([...bytes, rest])
-  }
+  const long = zigzag
   const text = (value: string) => Buffer.concat([long(Buffer.byteLength(value)), Buffer.from(value)])
   const header = [text('avro.schema'), text(JSON.stringify(SCHEMA)), text('avro.codec'), text(codec)]
   const map = Buffer.concat([long(2), ...header, long(0)])
@@ -89,3 +84,28 @@ test('a damaged file is refused with its name, or read, and nothing else happens
   }
   assert.ok(refused > 300, `${refused} of 500`)
 })
+
+test('values that take no bytes are refused when there are more of them than bytes', async () => {
+  const of = (items: unknown) => ({
+    type: 'record',
+    name: 'row',
+    fields: [{ name: 'a', type: { type: 'array', items } }],
+  })
+  const schema = JSON.stringify(of({ type: 'array', items: 'null' }))
+  const long = zigzag
+  const text = (value: string) => Buffer.concat([long(Buffer.byteLength(value)), Buffer.from(value)])
+  const header = [text('avro.schema'), text(schema), text('avro.codec'), text('null')]
+  const map = Buffer.concat([long(2), ...header, long(0)])
+  // Each of the inner arrays has as many nulls as there are bytes behind it.
+  const inner = Buffer.concat([long(9_000), long(0)])
+  const block = Buffer.concat([long(10_000), ...Array.from({ length: 10_000 }, () => inner), long(0)])
+  const bytes = Buffer.concat([Buffer.from('Obj\x01'), map, SYNC, long(1), long(block.length), block, SYNC])
+  await assert.rejects(readAvro(bytes, 'm.avro'), /m\.avro .* it has more values than its \d+ bytes have room for/)
+})
+
+function zigzag(value: number): Buffer {
+  const bytes: number[] = []
+  let rest = value * 2
+  for (; rest > 127; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128)
+  return Buffer.from([...bytes, rest])
+}

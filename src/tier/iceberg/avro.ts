@@ -27,8 +27,10 @@ export class BadAvro extends Error {
 
 const MAGIC = Buffer.from('Obj\x01', 'latin1')
 const SYNC_BYTES = 16
-/** A larger block is no manifest: the largest ones of other engines have 8 MB before they are split. */
-const MAX_BLOCK_BYTES = 256 * 1024 * 1024
+/** All blocks of a larger file are no manifest: the largest ones of other engines have 8 MB before they are split. */
+const MOST_PLAIN_BYTES = 256 * 1024 * 1024
+/** Entries of a manifest, or manifests of a list. */
+const MOST_RECORDS = 2_000_000
 /** Records of a written block. One block more costs 20 bytes. */
 const BLOCK_RECORDS = 1000
 
@@ -93,6 +95,19 @@ export async function readAvro(bytes: Uint8Array, name: string): Promise<AvroFil
   }
 }
 
+/**
+ * Returns what `parse` makes of decoded records; `name` names their file. A schema of another form than expected can
+ * make any error there, so each one means that the file is bad. Throws BadAvro.
+ */
+export function parsingAvro<T>(name: string, parse: () => T): T {
+  try {
+    return parse()
+  } catch (error) {
+    if (error instanceof BadAvro) throw error
+    throw new BadAvro(`${name} has not the form of its kind: ${(error as Error).message}`, { cause: error })
+  }
+}
+
 async function readContainer(bytes: Buffer): Promise<AvroFile> {
   const file = new AvroCursor(bytes)
   if (!file.take(MAGIC.length).equals(MAGIC)) throw new Error("it does not begin with 'Obj' and 1")
@@ -105,11 +120,15 @@ async function readContainer(bytes: Buffer): Promise<AvroFile> {
   const decode = decoderOf(schema)
   const sync = file.take(SYNC_BYTES)
   const records: unknown[] = []
+  let bytesLeft = MOST_PLAIN_BYTES
   while (file.at < bytes.length) {
     const beganAt = file.at
     const count = file.count()
-    const block = new AvroCursor(await unpack(header.get('avro.codec') ?? 'null', file.take(file.count())))
+    const packed = file.take(file.count())
+    const block = new AvroCursor(await unpack(header.get('avro.codec') ?? 'null', packed, bytesLeft))
+    bytesLeft -= block.bytes.length
     if (count < 0 || count > block.bytes.length) throw new Error(`${count} records in the block at ${beganAt}`)
+    if (records.length + count > MOST_RECORDS) throw new Error(`it has more than ${MOST_RECORDS} records`)
     for (let left = count; left > 0; left--) records.push(decode(block))
     if (block.at !== block.bytes.length) throw new Error(`the block at ${beganAt} is longer than its records`)
     if (!file.take(SYNC_BYTES).equals(sync)) throw new Error(`no sync mark follows the block at ${beganAt}`)
@@ -118,13 +137,14 @@ async function readContainer(bytes: Buffer): Promise<AvroFile> {
 }
 
 /** The codecs that the Avro specification names, without bzip2 and xz, which no Iceberg writer is known to use. */
-async function unpack(codec: string, block: Buffer): Promise<Buffer> {
-  const limit = { maxOutputLength: MAX_BLOCK_BYTES }
+async function unpack(codec: string, block: Buffer, maxBytes: number): Promise<Buffer> {
+  // zlib takes no limit of 0.
+  const limit = { maxOutputLength: Math.max(1, maxBytes) }
   if (codec === 'null') return block
   if (codec === 'deflate') return promisify(inflateRaw)(block, limit) as Promise<Buffer>
   if (codec === 'zstandard') return promisify(zstdDecompress)(block, limit)
   if (codec === 'snappy') {
-    const plain = await decompress('snappy', block.subarray(0, -4), MAX_BLOCK_BYTES)
+    const plain = await decompress('snappy', block.subarray(0, -4), maxBytes)
     if (block.length < 4 || crc32(plain) !== block.readUInt32BE(block.length - 4))
       throw new Error('the checksum of a snappy block is wrong')
     return plain

@@ -50,18 +50,22 @@ export class FieldReader {
 
   int64(record: unknown, id: number): Int64 {
     const value = this.value(record, id)
-    if (typeof value !== 'bigint' && !Number.isSafeInteger(value)) throw this.wrong(id, 'an integer', value)
-    return value as Int64
+    if (!isInt64(value)) throw this.wrong(id, 'an integer', value)
+    return value
   }
 
   optionalInt64(record: unknown, id: number): Int64 | null {
     return this.value(record, id) === null ? null : this.int64(record, id)
   }
 
-  optionalBytes(record: unknown, id: number): Buffer | null {
+  bytes(record: unknown, id: number): Buffer {
     const value = this.value(record, id)
-    if (value !== null && !Buffer.isBuffer(value)) throw this.wrong(id, 'bytes', value)
+    if (!Buffer.isBuffer(value)) throw this.wrong(id, 'bytes', value)
     return value
+  }
+
+  optionalBytes(record: unknown, id: number): Buffer | null {
+    return this.value(record, id) === null ? null : this.bytes(record, id)
   }
 
   optionalArray(record: unknown, id: number): readonly unknown[] | null {
@@ -70,12 +74,39 @@ export class FieldReader {
     return value
   }
 
-  /** Returns a map that the file keeps as an array of pairs with these field ids. */
-  optionalMap<T>(record: unknown, id: number, keyId: number, valueId: number): ReadonlyMap<number, T> | null {
+  optionalInt64s(record: unknown, id: number): readonly Int64[] | null {
+    const values = this.optionalArray(record, id)
+    if (values?.every(isInt64) === false) throw this.wrong(id, 'an array of integers', values)
+    return values as readonly Int64[] | null
+  }
+
+  optionalNumbers(record: unknown, id: number): readonly number[] | null {
+    const values = this.optionalArray(record, id)
+    if (values?.every(each => Number.isSafeInteger(each)) === false)
+      throw this.wrong(id, 'an array of integers', values)
+    return values as readonly number[] | null
+  }
+
+  /** Returns a map of integers that the file keeps as an array of pairs with these field ids. */
+  optionalCounts(record: unknown, id: number, keyId: number, valueId: number): ReadonlyMap<number, Int64> | null {
+    return this.#map(record, id, keyId, (pairs, pair) => pairs.int64(pair, valueId))
+  }
+
+  /** Returns a map of bytes that the file keeps in the same way. */
+  optionalBounds(record: unknown, id: number, keyId: number, valueId: number): ReadonlyMap<number, Buffer> | null {
+    return this.#map(record, id, keyId, (pairs, pair) => pairs.bytes(pair, valueId))
+  }
+
+  #map<T>(
+    record: unknown,
+    id: number,
+    keyId: number,
+    read: (pairs: FieldReader, pair: unknown) => T,
+  ): ReadonlyMap<number, T> | null {
     const pairs = this.optionalArray(record, id)
     if (pairs === null) return null
     const reader = this.itemsOf(id)
-    return new Map(pairs.map(pair => [reader.number(pair, keyId), reader.value(pair, valueId) as T]))
+    return new Map(pairs.map(pair => [reader.number(pair, keyId), read(reader, pair)]))
   }
 
   /** Returns a reader of the records in an array. The reader is made once, because a table has many files. */
@@ -93,4 +124,8 @@ export class FieldReader {
     const found = value === null ? 'no value' : typeof value
     return new BadAvro(`${this.#name}: the field with id ${id} must be ${expected}; found ${found}`)
   }
+}
+
+function isInt64(value: unknown): value is Int64 {
+  return typeof value === 'bigint' || Number.isSafeInteger(value)
 }

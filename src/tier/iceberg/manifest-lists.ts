@@ -3,7 +3,7 @@
 // that inherit from it.
 
 import type { Objects } from '../objects/objects.ts'
-import { BadAvro, readAvro, writeAvro } from './avro.ts'
+import { BadAvro, parsingAvro, readAvro, writeAvro } from './avro.ts'
 import { FieldReader } from './field-reader.ts'
 import type { Int64 } from './lossless-json.ts'
 import { MANIFEST_LIST_SCHEMA } from './manifest-schemas.ts'
@@ -90,37 +90,39 @@ export function writeManifestList(
 /** Reads a manifest list of any writer; `name` names it in errors. Rejects with BadAvro. */
 export async function readManifestList(bytes: Uint8Array, name: string): Promise<readonly ManifestFile[]> {
   const { schema, records } = await readAvro(bytes, name)
-  const fields = new FieldReader(schema, name)
-  const partitionsSchema = fields.schemaOf(507)
-  return records.map(record => ({
-    path: fields.string(record, 500),
-    length: fields.number(record, 501),
-    specId: fields.number(record, 502),
-    content: fields.optionalNumber(record, 517) ?? 0,
-    sequenceNumber: fields.optionalNumber(record, 515) ?? 0,
-    minSequenceNumber: fields.optionalNumber(record, 516) ?? 0,
-    addedSnapshotId: fields.int64(record, 503),
-    addedFiles: fields.number(record, 504),
-    existingFiles: fields.number(record, 505),
-    deletedFiles: fields.number(record, 506),
-    addedRows: fields.number(record, 512),
-    existingRows: fields.number(record, 513),
-    deletedRows: fields.number(record, 514),
-    partitions: partitionsSchema === null ? null : readSummaries(record),
-    keyMetadata: fields.optionalBytes(record, 519),
-  }))
-
-  function readSummaries(record: unknown): readonly PartitionSummary[] | null {
-    const summaries = fields.optionalArray(record, 507)
-    if (summaries === null) return null
-    const each = fields.itemsOf(507)
-    return summaries.map(summary => ({
-      containsNull: each.value(summary, 509) === true,
-      containsNan: each.value(summary, 518) as boolean | null,
-      lowerBound: each.optionalBytes(summary, 510),
-      upperBound: each.optionalBytes(summary, 511),
+  return parsingAvro(name, () => {
+    const fields = new FieldReader(schema, name)
+    const hasSummaries = fields.schemaOf(507) !== null
+    return records.map(record => ({
+      path: fields.string(record, 500),
+      length: fields.number(record, 501),
+      specId: fields.number(record, 502),
+      content: fields.optionalNumber(record, 517) ?? 0,
+      sequenceNumber: fields.optionalNumber(record, 515) ?? 0,
+      minSequenceNumber: fields.optionalNumber(record, 516) ?? 0,
+      addedSnapshotId: fields.int64(record, 503),
+      addedFiles: fields.number(record, 504),
+      existingFiles: fields.number(record, 505),
+      deletedFiles: fields.number(record, 506),
+      addedRows: fields.number(record, 512),
+      existingRows: fields.number(record, 513),
+      deletedRows: fields.number(record, 514),
+      partitions: hasSummaries ? readSummaries(fields, record) : null,
+      keyMetadata: fields.optionalBytes(record, 519),
     }))
-  }
+  })
+}
+
+function readSummaries(fields: FieldReader, record: unknown): readonly PartitionSummary[] | null {
+  const summaries = fields.optionalArray(record, 507)
+  if (summaries === null) return null
+  const each = fields.itemsOf(507)
+  return summaries.map(summary => ({
+    containsNull: each.value(summary, 509) === true,
+    containsNan: each.value(summary, 518) as boolean | null,
+    lowerBound: each.optionalBytes(summary, 510),
+    upperBound: each.optionalBytes(summary, 511),
+  }))
 }
 
 /** Thrown if metadata names a file that does not exist, or that is not in the place of the table. */

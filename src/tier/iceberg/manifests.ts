@@ -1,7 +1,7 @@
 // Manifests: Avro files that list data files (or delete files) of a table with their state, partition tuple and column
 // metrics (Iceberg specification, "Manifests"). This code writes manifests of data files, and reads those of others.
 
-import { type AvroSchema, BadAvro, fieldsById, notNull, readAvro, writeAvro } from './avro.ts'
+import { type AvroSchema, BadAvro, fieldsById, notNull, parsingAvro, readAvro, writeAvro } from './avro.ts'
 import { FieldReader } from './field-reader.ts'
 import { type Int64, writeJson } from './lossless-json.ts'
 import { manifestSchema, type PartitionFieldType } from './manifest-schemas.ts'
@@ -111,22 +111,24 @@ function asRecord({ file, ...entry }: ManifestEntry, partitionFields: readonly P
 /** Reads a manifest of any writer; `name` names it in errors. Entries are not yet completed from the manifest list. */
 export async function readManifest(bytes: Uint8Array, name: string): Promise<Manifest> {
   const { schema, records } = await readAvro(bytes, name)
-  const entries = new FieldReader(schema, name)
-  const fileSchema = entries.schemaOf(2)
-  if (fileSchema === null) throw new BadAvro(`${name} is no manifest: no field has the id 2`)
-  const files = new FieldReader(fileSchema, name)
-  const partitionSchema = files.schemaOf(102)
-  const partitionFields = partitionSchema === null ? [] : partitionFieldsOf(partitionSchema)
-  return {
-    partitionFields,
-    entries: records.map(record => ({
-      status: entries.number(record, 0),
-      snapshotId: entries.optionalInt64(record, 1),
-      sequenceNumber: entries.optionalNumber(record, 3),
-      fileSequenceNumber: entries.optionalNumber(record, 4),
-      file: readDataFile(entries.value(record, 2), files, partitionFields),
-    })),
-  }
+  return parsingAvro(name, () => {
+    const entries = new FieldReader(schema, name)
+    const fileSchema = entries.schemaOf(2)
+    if (fileSchema === null) throw new BadAvro(`${name} is no manifest: no field has the id 2`)
+    const files = new FieldReader(fileSchema, name)
+    const partitionSchema = files.schemaOf(102)
+    const partitionFields = partitionSchema === null ? [] : partitionFieldsOf(partitionSchema)
+    return {
+      partitionFields,
+      entries: records.map(record => ({
+        status: entries.number(record, 0),
+        snapshotId: entries.optionalInt64(record, 1),
+        sequenceNumber: entries.optionalNumber(record, 3),
+        fileSequenceNumber: entries.optionalNumber(record, 4),
+        file: readDataFile(entries.value(record, 2), files, partitionFields),
+      })),
+    }
+  })
 }
 
 function partitionFieldsOf(schema: AvroSchema): readonly PartitionFieldType[] {
@@ -142,15 +144,15 @@ function readDataFile(record: unknown, files: FieldReader, partitionFields: read
     partition: new Map(partitionFields.map(({ id, name }) => [id, tuple?.[name] ?? null])),
     recordCount: files.number(record, 103),
     size: files.number(record, 104),
-    columnSizes: files.optionalMap(record, 108, 117, 118),
-    valueCounts: files.optionalMap(record, 109, 119, 120),
-    nullValueCounts: files.optionalMap(record, 110, 121, 122),
-    nanValueCounts: files.optionalMap(record, 137, 138, 139),
-    lowerBounds: files.optionalMap(record, 125, 126, 127),
-    upperBounds: files.optionalMap(record, 128, 129, 130),
+    columnSizes: files.optionalCounts(record, 108, 117, 118),
+    valueCounts: files.optionalCounts(record, 109, 119, 120),
+    nullValueCounts: files.optionalCounts(record, 110, 121, 122),
+    nanValueCounts: files.optionalCounts(record, 137, 138, 139),
+    lowerBounds: files.optionalBounds(record, 125, 126, 127),
+    upperBounds: files.optionalBounds(record, 128, 129, 130),
     keyMetadata: files.optionalBytes(record, 131),
-    splitOffsets: files.optionalArray(record, 132) as readonly Int64[] | null,
-    equalityIds: files.optionalArray(record, 135) as readonly number[] | null,
+    splitOffsets: files.optionalInt64s(record, 132),
+    equalityIds: files.optionalNumbers(record, 135),
     sortOrderId: files.optionalNumber(record, 140),
     referencedDataFile: files.optionalString(record, 143),
   }

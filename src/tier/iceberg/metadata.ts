@@ -108,25 +108,34 @@ const MOST_BYTES = 32 * 1024 ** 2
 
 /** Parses the bytes of a metadata file; `name` names it in errors. Throws BadMetadata. */
 export function parseMetadata(bytes: Uint8Array, name: string): TableMetadata {
-  const parsed = parse(bytes, name)
+  try {
+    return check(parse(bytes, name), name)
+  } catch (error) {
+    if (error instanceof BadMetadata) throw error
+    // Values that are nested deeply are too much for the stack.
+    throw new BadMetadata(`${name} cannot be used: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function check(parsed: unknown, name: string): TableMetadata {
   const fail = (why: string) => new BadMetadata(`${name} cannot be used: ${why}`)
   if (!isObject(parsed)) throw fail('it is no JSON object')
   const metadata = parsed as JsonObject
   const version = metadata['format-version']
   if (version !== 2)
     throw fail(`its format-version is ${cut(writeJson(version ?? null))}; expected 2. No other version can be written`)
-  const check = (value: JsonObject, members: typeof MEMBERS, where: string) => {
+  const checkMembers = (value: JsonObject, members: typeof MEMBERS, where: string) => {
     for (const [member, form, isRight] of members)
       if (!isRight(value[member])) throw fail(`${where}${member} must be ${form}`)
   }
-  check(metadata, MEMBERS, '')
+  checkMembers(metadata, MEMBERS, '')
   // These may be absent or null in metadata of other writers.
   const snapshots = metadata.snapshots ?? []
   const refs = metadata.refs ?? {}
   const properties = metadata.properties ?? {}
   const logs = { 'snapshot-log': metadata['snapshot-log'] ?? [], 'metadata-log': metadata['metadata-log'] ?? [] }
   if (!areObjects(snapshots)) throw fail('snapshots must be an array of objects')
-  for (const snapshot of snapshots as JsonObject[]) check(snapshot, SNAPSHOT_MEMBERS, 'a snapshot: ')
+  for (const snapshot of snapshots as JsonObject[]) checkMembers(snapshot, SNAPSHOT_MEMBERS, 'a snapshot: ')
   for (const [member, log] of Object.entries(logs))
     if (!areObjects(log)) throw fail(`${member} must be an array of objects`)
   if (!isObject(properties) || !Object.values(properties as object).every(isText))

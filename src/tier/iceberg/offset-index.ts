@@ -232,6 +232,8 @@ function boundsOf(file: DataFile): FileBounds | null {
   const hi = upper(file, FIELD.offset)
   const partition = partitionOf(file)
   if (lo === null || hi === null || partition === null) return null
+  // No file has these. The one that is named says so when its footer is read.
+  if (!Number.isSafeInteger(lo) || !Number.isSafeInteger(hi) || hi < lo) return null
   const minMicros = lower(file, FIELD.timestamp)
   const maxMicros = upper(file, FIELD.timestamp)
   const epoch = lower(file, FIELD.leaderEpoch)
@@ -250,7 +252,7 @@ const MICROS = 1000
 const lower = ({ lowerBounds }: DataFile, id: number) => integer(lowerBounds?.get(id))
 const upper = ({ upperBounds }: DataFile, id: number) => integer(upperBounds?.get(id))
 
-/** Reads a bound of an int, a long or a timestamp: 4 or 8 bytes, little-endian. */
+/** Reads a bound of an int, a long or a timestamp: 4 or 8 bytes, little-endian. Null for other bytes. */
 function integer(bound: Uint8Array | undefined): number | null {
   if (bound === undefined) return null
   const view = new DataView(bound.buffer, bound.byteOffset, bound.byteLength)

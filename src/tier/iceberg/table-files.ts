@@ -72,6 +72,7 @@ export function readDataFileName(uriOrKey: string): Omit<DataFileName, 'partitio
   const found = FILE_NAME.exec(uriOrKey.slice(uriOrKey.lastIndexOf('/') + 1))
   if (found === null) return null
   const [base, last, kafkaBytes] = found.slice(1).map(Number) as [number, number, number]
+  if (!Number.isSafeInteger(last + 1) || !Number.isSafeInteger(kafkaBytes) || base > last) return null
   return { base, next: last + 1, kafkaBytes }
 }
 

@@ -2,7 +2,7 @@
 // src/tier/remote/broker.longer.test.ts.
 
 import assert from 'node:assert/strict'
-import { rename, rm } from 'node:fs/promises'
+import { cp, rename, rm } from 'node:fs/promises'
 import { test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
 import { type HolderWorldOptions, inBucket, openHolderWorld, TOPIC_ID } from '../../../testing/holder-world.ts'
@@ -185,6 +185,30 @@ test('a place that has lost a table gets no new one in its stead', async t => {
   await assert.rejects(tier.table({ id: TOPIC_ID, name: 'orders' }), { name: 'TierAway', kind: 'damaged' })
   await rm(world.folder, { recursive: true })
   await rename(`${world.folder}.away`, world.folder)
+  await world.round(holder)
+  assert.deepEqual(tier.state().foreign, [])
+  await assertArchived((await world.table())!, all)
+})
+
+test('an older copy of a table is not taken for the table', async t => {
+  const world = await openHolderWorld(t)
+  const all = [world.seal(0, 0)]
+  const one = await world.openTier()
+  await world.round(one.holder)
+  const copy = `${world.folder}.copy`
+  await cp(world.folder, copy, { recursive: true })
+  all.push(world.seal(0, 6))
+  await world.round(one.holder)
+  await one.close()
+  await rename(world.folder, `${world.folder}.newer`)
+  await rename(copy, world.folder)
+  const { tier, holder } = await world.openTier(2)
+  all.push(world.seal(0, 12))
+  await world.round(holder)
+  assert.match(tier.state().foreign[0]!.why, /has version \d+ of its table, and it had version \d+/)
+  await assert.rejects(tier.table({ id: TOPIC_ID, name: 'orders' }), { name: 'TierAway', kind: 'damaged' })
+  await rm(world.folder, { recursive: true })
+  await rename(`${world.folder}.newer`, world.folder)
   await world.round(holder)
   assert.deepEqual(tier.state().foreign, [])
   await assertArchived((await world.table())!, all)

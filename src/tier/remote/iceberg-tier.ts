@@ -153,11 +153,12 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
     async table({ id, name }) {
       if (notices.state.tables.get(id)?.isDropping === true)
         throw new TierAway('away', 'its former table is being dropped')
+      // A notice that comes while the table is read may be of a newer version.
+      const expected = noticed(id)
       const found = await loadedOrAway(id, name, clock.monotonic())
-      if (found !== null) return factsOf(found)
-      const version = noticed(id)
-      if (version === 0) return NO_TABLE
-      const { message } = new TableMissing(uriOf(objects, tableLocation(namespace, name, id)), version)
+      const version = found?.table.version ?? 0
+      if (version >= expected) return found === null ? NO_TABLE : factsOf(found)
+      const { message } = new TableMissing(uriOf(objects, tableLocation(namespace, name, id)), version, expected)
       throw new TierAway('damaged', message)
     },
     pieces: place =>

@@ -31,13 +31,17 @@ export class PlaceUnsafe extends Error {
   }
 }
 
-/** The place has nothing of a table that it had. It may be another place, or not be mounted. */
+/**
+ * The place has nothing of a table that it had, or an older version. It may be another place, not be mounted, or an old
+ * copy. Offsets that it lacks may have been archived, so it must not be taken for the table.
+ */
 export class TableMissing extends Error {
   override readonly name = 'TableMissing'
 
-  constructor(uri: string, version: number) {
+  /** `found` is the version of the table; 0 if the place has no table. */
+  constructor(uri: string, found: number, expected: number) {
     super(
-      `${uri} has no table, and it had version ${version}: nothing is offloaded there; bring it back, or begin anew by switching remote.storage.enable off (with remote.log.delete.on.disable) and on again`,
+      `${uri} has ${found === 0 ? 'no table' : `version ${found} of its table`}, and it had version ${expected}: nothing is offloaded there; bring it back, or begin anew by switching remote.storage.enable off (with remote.log.delete.on.disable) and on again`,
     )
   }
 }
@@ -79,9 +83,10 @@ export class TopicTable {
     const { objects, notices } = this.#parts
     const known = notices.state.tables.get(this.#topic.topicId)
     try {
-      this.table = await loadTable(objects, this.location)
-      if (this.table === null && known !== undefined && known.version > 0)
-        throw new TableMissing(uriOf(objects, this.location), known.version)
+      const table = await loadTable(objects, this.location)
+      const [found, expected] = [table?.version ?? 0, known?.version ?? 0]
+      if (found < expected) throw new TableMissing(uriOf(objects, this.location), found, expected)
+      this.table = table
     } catch (error) {
       // Operators must see why its segments wait. A place that is away concerns all tables; the breaker tells.
       const isAway = error instanceof ObjectStoreError && error.kind === 'away'
