@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AdoptingLog, afterLeaving, afterReading, beforeTrim, type Read, withLogStart } from './remote-document.ts'
+import {
+  type AdoptingLog,
+  afterLeaving,
+  afterReading,
+  beforeTrim,
+  type Read,
+  withKnown,
+  withLogStart,
+} from './remote-document.ts'
 import type { RemoteLog, Span } from './remote-log.ts'
 import { NO_SEGMENTS, type SealedSegments, type Segment } from './segments.ts'
 
@@ -151,4 +159,26 @@ test('a higher log start cuts ranges and lost spans', () => {
   const { remote } = withLogStart(stored, 25)!
   assert.deepEqual([remote?.logStart, remote?.ranges, remote?.lost], [25, [[25, 40]], [[30, 40]]])
   assert.equal(withLogStart({ ...stored, remote }, 25), null)
+})
+
+test('a document that went back in time gets what its leader knows: the log start, lost offsets and epochs', () => {
+  const stored = document([], { ...REMOTE, ranges: [[0, 30]], lost: [[20, 22]], epochs: [epoch(1, 0)] })
+  const known: RemoteLog = {
+    ...stored.remote!,
+    logStart: 5,
+    lost: [[10, 15]],
+    epochs: [epoch(1, 0), epoch(2, 8)],
+  }
+  assert.deepEqual(withKnown(stored, known).remote, {
+    ...known,
+    ranges: [[5, 30]],
+    lost: [
+      [10, 15],
+      [20, 22],
+    ],
+  })
+  assert.equal(withKnown(stored, stored.remote), stored)
+  assert.equal(withKnown(stored, null), stored)
+  const left = document([])
+  assert.equal(withKnown(left, known), left)
 })

@@ -126,6 +126,20 @@ export function withLogStart(sealed: SealedSegments, logStart: number): SealedSe
   return { ...sealed, remote: { ...remote, logStart, ranges, lost, epochs: epochsFrom(remote.epochs, logStart) } }
 }
 
+/**
+ * Returns a document that may have gone back in time with what its leader knows and no table tells: the log start, the
+ * offsets that the stream has lost, and the epochs below the local start. Returns the same document if it has them.
+ */
+export function withKnown(stored: SealedSegments, known: RemoteLog | null): SealedSegments {
+  if (known === null || stored.remote === null) return stored
+  const { remote } = stored
+  const lost = known.lost.reduce(withSpan, remote.lost)
+  const epochs = joinedEpochs(known.epochs, remote.epochs)
+  const hasAll = areSame(lost, remote.lost) && epochs.length === remote.epochs.length
+  const whole = hasAll ? stored : { ...stored, remote: { ...remote, lost, epochs } }
+  return withLogStart(whole, known.logStart) ?? whole
+}
+
 /** Returns the parts of ranges at and above the log start. */
 function rangesFrom(ranges: readonly Span[], logStart: number): readonly Span[] {
   return ranges.filter(([, next]) => next > logStart).map(([base, next]): Span => [Math.max(base, logStart), next])

@@ -22,7 +22,7 @@ import type { Logger } from '../telemetry/logger.ts'
 import { type CatalogueKeeper, mayExist, streamsOf, type Topic } from './catalogue.ts'
 import type { Leadership } from './leadership.ts'
 import type { PartitionState } from './partition-state.ts'
-import { withLogStart } from './remote-document.ts'
+import { withKnown } from './remote-document.ts'
 import type { RemoteLog } from './remote-log.ts'
 import { NO_SEGMENTS, type SealedSegments, type Segment } from './segments.ts'
 
@@ -91,8 +91,8 @@ export class SegmentDocuments {
         // The stream says who leads. A store that lost its tail may have lost the epoch that the document names.
         if ((await store.confirm(stream, epoch)).kind !== 'confirmed') return { answer: null }
         if (state.epoch !== epoch || state.refusal !== null) return { answer: null }
-        // A document that has gone back in time must not take the log start back.
-        const current = withLogStart(stored, state.remote?.logStart ?? 0) ?? stored
+        // The document may have gone back in time.
+        const current = withKnown(stored, state.remote)
         state.sealed = current
         const next = decide(current) ?? current
         isWritten = false
