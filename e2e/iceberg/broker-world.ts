@@ -13,7 +13,7 @@ import { createTopic } from '../../testing/topic.ts'
 import { CODECS, makeRecords, type Received } from '../client.ts'
 import { kafkaJs } from '../kafkajs/client.ts'
 import type { SeenRecord } from './sums.ts'
-import { TOKEN, type World } from './world.ts'
+import { type Lake, TOKEN, type World } from './world.ts'
 
 /** Topics by name: their partitions, their records, and how many parts the records are produced in. */
 const TOPICS = { orders: [3, 900, 3], 'a.b': [1, 40, 1], 'a-b': [1, 60, 1] } as const
@@ -36,10 +36,21 @@ interface TableProperties {
   readonly logStarts: Readonly<Record<string, number>>
 }
 
-export async function openBrokerWorld(cleanUp: CleanUp): Promise<World> {
+/** The settings of a broker whose tables are in this bucket. */
+const inLake = ({ bucket, endpoint, region, keyId, secret }: Lake): Partial<Values> => ({
+  'storage.remote.path': `s3://${bucket}/ketch`,
+  'storage.remote.s3.endpoint': endpoint,
+  'storage.remote.s3.region': region,
+  'storage.remote.s3.path-style-access': true,
+  'storage.remote.s3.access-key-id': keyId,
+  'storage.remote.s3.secret-access-key': secret,
+})
+
+export async function openBrokerWorld(cleanUp: CleanUp, lake: Lake | null = null): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
-  const broker = await startBroker(cleanUp, { ...SETTINGS, 'storage.remote.path': folder }, { hasHttp: true })
+  const place = lake === null ? { 'storage.remote.path': folder } : inLake(lake)
+  const broker = await startBroker(cleanUp, { ...SETTINGS, ...place }, { hasHttp: true })
   const catalog = `${broker.url}/iceberg`
   const address = `127.0.0.1:${broker.port}`
 
@@ -79,6 +90,7 @@ export async function openBrokerWorld(cleanUp: CleanUp): Promise<World> {
     catalog,
     token: TOKEN,
     folder,
+    lake,
     topics,
     async retain() {
       const wire = await broker.connect()

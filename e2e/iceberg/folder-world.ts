@@ -62,6 +62,7 @@ export async function openFolderWorld(cleanUp: CleanUp): Promise<World> {
     catalog: `${url}/iceberg`,
     token: TOKEN,
     folder: tables.folder,
+    lake: null,
     topics,
     async retain() {
       const { deps, table } = orders
