@@ -23,7 +23,7 @@ export const LONG_PYTHON = join(LONG_FOLDER, 'bin/python')
 
 export const SPARK_RUNTIME = 'org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0'
 export const SPARK_JAR = join(CACHE, 'java', 'iceberg-spark-runtime-3.5_2.12-1.12.0.jar')
-/** What Spark needs for tables in S3. */
+/** Spark needs it for tables in S3. */
 export const AWS_BUNDLE = 'org.apache.iceberg:iceberg-aws-bundle:1.12.0'
 export const AWS_JAR = join(CACHE, 'java', 'iceberg-aws-bundle-1.12.0.jar')
 
