@@ -47,7 +47,10 @@ function lineOf(clock: Clock): () => Promise<void> | undefined {
   const turn = takingTurns(clock, TURN_MS)
   const line: (() => void)[] = []
 
+  let isServed = false
+
   async function serve(): Promise<void> {
+    isServed = true
     while (line.length > 0) {
       const others = turn()
       if (others !== undefined) await others
@@ -55,12 +58,14 @@ function lineOf(clock: Clock): () => Promise<void> | undefined {
       // The caller works as soon as this function waits, and has used its part of the turn afterwards.
       await Promise.resolve()
     }
+    isServed = false
   }
 
   return () => {
-    if (line.length === 0 && turn() === undefined) return undefined
+    if (!isServed && turn() === undefined) return undefined
     return new Promise(resolve => {
-      if (line.push(resolve) === 1) void serve()
+      line.push(resolve)
+      if (!isServed) void serve()
     })
   }
 }
