@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deleteRecords } from '../../src/protocol/messages/delete-records.ts'
+import { listOffsets } from '../../src/protocol/messages/list-offsets.ts'
 import type { Values } from '../../src/settings/settings.ts'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
@@ -27,6 +28,9 @@ const SETTINGS: Partial<Values> = {
 
 /** Each round seals what was appended, and drops it here when the table has it. */
 const AT_ONCE = { 'segment.ms': '1', 'local.retention.ms': '1', 'retention.ms': '-1', 'remote.storage.enable': 'true' }
+
+/** The special timestamp of the end of a partition. */
+const LATEST = -1
 
 const OFFLOAD_MS = 60_000
 
@@ -65,6 +69,18 @@ export async function openBrokerWorld(cleanUp: CleanUp, lake: Lake | null = null
     return { ranges: read('kafka.offload.ranges'), logStarts: read('kafka.offload.log-starts') }
   }
 
+  const wire = await broker.connect()
+
+  /**
+   * Resolves with the number of records that the topic has. A new topic may refuse some partitions of a request while
+   * its table is read, and kafkajs then sends the records of all of them again.
+   */
+  async function countOf(topic: string, partitions: number): Promise<number> {
+    const asked = Array.from({ length: partitions }, (_, partitionIndex) => ({ partitionIndex, timestamp: LATEST }))
+    const answer = await wire.send(listOffsets, 9, { replicaId: -1, topics: [{ name: topic, partitions: asked }] })
+    return answer.topics[0]!.partitions.reduce((sum, { offset }) => sum + offset, 0)
+  }
+
   const topics = new Map<string, readonly SeenRecord[]>()
   for (const [topic, [partitions, count, parts]] of Object.entries(TOPICS)) {
     await createTopic(broker, topic, partitions, AT_ONCE)
@@ -72,18 +88,21 @@ export async function openBrokerWorld(cleanUp: CleanUp, lake: Lake | null = null
     for (let part = 1; part <= parts; part++) {
       const [from, to] = [((part - 1) * count) / parts, (part * count) / parts]
       await kafkaJs.produce(address, topic, records.slice(from, to))
+      const total = await countOf(topic, partitions)
+      assert.ok(total >= to)
       // Each part has a file of its own then, because a round seals what it finds.
       await eventually(
-        `the table of ${topic} has ${to} records`,
+        `the table of ${topic} has ${total} records`,
         async () => {
           const ranges = (await propertiesOf(topic))?.ranges ?? {}
-          return Object.values(ranges).reduce((sum, each) => sum + each.at(-1)![1], 0) === to
+          return Object.values(ranges).reduce((sum, each) => sum + each.at(-1)![1], 0) === total
         },
         OFFLOAD_MS,
       )
     }
-    const received = await kafkaJs.consume(address, topic, `reader of ${topic}`, count)
-    assert.equal(received.length, count)
+    const total = await countOf(topic, partitions)
+    const received = await kafkaJs.consume(address, topic, `reader of ${topic}`, total)
+    assert.equal(received.length, total)
     topics.set(topic, received.map(seen))
   }
   return {
@@ -93,9 +112,8 @@ export async function openBrokerWorld(cleanUp: CleanUp, lake: Lake | null = null
     lake,
     topics,
     async retain() {
-      const wire = await broker.connect()
       // The first of the three files of the partition is below it, and it is inside of the second one.
-      const offset = Math.floor(TOPICS.orders[1] / TOPICS.orders[0] / 3) + 20
+      const offset = Math.floor(TOPICS.orders[1] / TOPICS.orders[0] / 3) + 60
       const answer = await wire.send(deleteRecords, 2, {
         topics: [{ name: 'orders', partitions: [{ partitionIndex: 0, offset: offset }] }],
         timeoutMs: 10_000,
