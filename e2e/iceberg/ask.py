@@ -16,6 +16,10 @@ def answers(queries, ask):
             yield {"refused": f"{type(error).__name__}: {error}"[:2000]}
 
 
+def host(lake):
+    return lake["endpoint"].split("//")[1]
+
+
 def duckdb(asked):
     import duckdb as engine
     import duckdb_ext
@@ -26,6 +30,12 @@ def duckdb(asked):
     [platform] = os.listdir(folder)
     for name in ["avro", "httpfs", "iceberg"]:
         connection.execute(f"LOAD '{folder}/{platform}/{name}.duckdb_extension'")
+    lake = asked["lake"]
+    if lake is not None:
+        connection.execute(
+            f"CREATE SECRET lake (TYPE s3, KEY_ID '{lake['keyId']}', SECRET '{lake['secret']}', "
+            f"REGION '{lake['region']}', ENDPOINT '{host(lake)}', URL_STYLE 'path', USE_SSL false)"
+        )
     connection.execute(f"CREATE SECRET ketch (TYPE iceberg, TOKEN '{asked['token']}')")
     connection.execute(f"ATTACH 'ketch' AS ketch (TYPE iceberg, ENDPOINT '{asked['catalog']}', SECRET ketch)")
     return answers(asked["queries"], lambda sql: connection.execute(sql).fetchall())
@@ -37,9 +47,12 @@ def clickhouse(asked):
     session = Session()
     session.query("SET allow_experimental_database_iceberg = 1")
     header = f"Authorization: Bearer {asked['token']}"
+    lake = asked["lake"]
+    keys = "" if lake is None else f", '{lake['keyId']}', '{lake['secret']}'"
+    place = f"storage_endpoint = '{lake['endpoint']}/{lake['bucket']}'" if lake else "vended_credentials = false"
     session.query(
-        f"CREATE DATABASE ketch ENGINE = DataLakeCatalog('{asked['catalog']}/v1') "
-        f"SETTINGS catalog_type = 'rest', warehouse = 'ketch', auth_header = '{header}', vended_credentials = false"
+        f"CREATE DATABASE ketch ENGINE = DataLakeCatalog('{asked['catalog']}/v1'{keys}) "
+        f"SETTINGS catalog_type = 'rest', warehouse = 'ketch', auth_header = '{header}', {place}"
     )
     return answers(asked["queries"], lambda sql: json.loads(str(session.query(sql, "JSONCompact")))["data"])
 
@@ -49,7 +62,7 @@ def spark(asked):
 
     catalog = "spark.sql.catalog.ketch"
     settings = {
-        "spark.jars": asked["jar"],
+        "spark.jars": ",".join(asked["jars"]),
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -60,6 +73,11 @@ def spark(asked):
         f"{catalog}.uri": asked["catalog"],
         f"{catalog}.token": asked["token"],
     }
+    lake = asked["lake"]
+    if lake is not None:
+        settings[f"{catalog}.io-impl"] = "org.apache.iceberg.aws.s3.S3FileIO"
+        settings[f"{catalog}.s3.access-key-id"] = lake["keyId"]
+        settings[f"{catalog}.s3.secret-access-key"] = lake["secret"]
     builder = SparkSession.builder.master("local[1]")
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -72,7 +90,9 @@ def pyiceberg(asked):
     from pyiceberg.catalog import load_catalog
     from pyiceberg.expressions import And, GreaterThanOrEqual, In, IsNull, LessThan, Or
 
-    catalog = load_catalog("ketch", type="rest", uri=asked["catalog"], token=asked["token"])
+    lake = asked["lake"]
+    keys = {} if lake is None else {"s3.access-key-id": lake["keyId"], "s3.secret-access-key": lake["secret"]}
+    catalog = load_catalog("ketch", type="rest", uri=asked["catalog"], token=asked["token"], **keys)
     md5 = lambda data: hashlib.md5(data).hexdigest()
     text = lambda data: "-" if data is None else md5(data)
 

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { deleteRecords } from '../../src/protocol/messages/delete-records.ts'
+import { listOffsets } from '../../src/protocol/messages/list-offsets.ts'
 import type { Values } from '../../src/settings/settings.ts'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
@@ -13,7 +14,7 @@ import { createTopic } from '../../testing/topic.ts'
 import { CODECS, makeRecords, type Received } from '../client.ts'
 import { kafkaJs } from '../kafkajs/client.ts'
 import type { SeenRecord } from './sums.ts'
-import { TOKEN, type World } from './world.ts'
+import { type Lake, TOKEN, type World } from './world.ts'
 
 /** Topics by name: their partitions, their records, and how many parts the records are produced in. */
 const TOPICS = { orders: [3, 900, 3], 'a.b': [1, 40, 1], 'a-b': [1, 60, 1] } as const
@@ -28,6 +29,9 @@ const SETTINGS: Partial<Values> = {
 /** Each round seals what was appended, and drops it here when the table has it. */
 const AT_ONCE = { 'segment.ms': '1', 'local.retention.ms': '1', 'retention.ms': '-1', 'remote.storage.enable': 'true' }
 
+/** The special timestamp of the end of a partition. */
+const LATEST = -1
+
 const OFFLOAD_MS = 60_000
 
 interface TableProperties {
@@ -36,10 +40,21 @@ interface TableProperties {
   readonly logStarts: Readonly<Record<string, number>>
 }
 
-export async function openBrokerWorld(cleanUp: CleanUp): Promise<World> {
+/** The settings of a broker whose tables are in this bucket. */
+const inLake = ({ bucket, endpoint, region, keyId, secret }: Lake): Partial<Values> => ({
+  'storage.remote.path': `s3://${bucket}/ketch`,
+  'storage.remote.s3.endpoint': endpoint,
+  'storage.remote.s3.region': region,
+  'storage.remote.s3.path-style-access': true,
+  'storage.remote.s3.access-key-id': keyId,
+  'storage.remote.s3.secret-access-key': secret,
+})
+
+export async function openBrokerWorld(cleanUp: CleanUp, lake: Lake | null = null): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
   cleanUp.after(() => rm(folder, { recursive: true, force: true }))
-  const broker = await startBroker(cleanUp, { ...SETTINGS, 'storage.remote.path': folder }, { hasHttp: true })
+  const place = lake === null ? { 'storage.remote.path': folder } : inLake(lake)
+  const broker = await startBroker(cleanUp, { ...SETTINGS, ...place }, { hasHttp: true })
   const catalog = `${broker.url}/iceberg`
   const address = `127.0.0.1:${broker.port}`
 
@@ -54,6 +69,18 @@ export async function openBrokerWorld(cleanUp: CleanUp): Promise<World> {
     return { ranges: read('kafka.offload.ranges'), logStarts: read('kafka.offload.log-starts') }
   }
 
+  const wire = await broker.connect()
+
+  /**
+   * Resolves with the number of records that the topic has. A new topic may refuse some partitions of a request while
+   * its table is read, and kafkajs then sends the records of all of them again.
+   */
+  async function countOf(topic: string, partitions: number): Promise<number> {
+    const asked = Array.from({ length: partitions }, (_, partitionIndex) => ({ partitionIndex, timestamp: LATEST }))
+    const answer = await wire.send(listOffsets, 9, { replicaId: -1, topics: [{ name: topic, partitions: asked }] })
+    return answer.topics[0]!.partitions.reduce((sum, { offset }) => sum + offset, 0)
+  }
+
   const topics = new Map<string, readonly SeenRecord[]>()
   for (const [topic, [partitions, count, parts]] of Object.entries(TOPICS)) {
     await createTopic(broker, topic, partitions, AT_ONCE)
@@ -61,29 +88,32 @@ export async function openBrokerWorld(cleanUp: CleanUp): Promise<World> {
     for (let part = 1; part <= parts; part++) {
       const [from, to] = [((part - 1) * count) / parts, (part * count) / parts]
       await kafkaJs.produce(address, topic, records.slice(from, to))
+      const total = await countOf(topic, partitions)
+      assert.ok(total >= to)
       // Each part has a file of its own then, because a round seals what it finds.
       await eventually(
-        `the table of ${topic} has ${to} records`,
+        `the table of ${topic} has ${total} records`,
         async () => {
           const ranges = (await propertiesOf(topic))?.ranges ?? {}
-          return Object.values(ranges).reduce((sum, each) => sum + each.at(-1)![1], 0) === to
+          return Object.values(ranges).reduce((sum, each) => sum + each.at(-1)![1], 0) === total
         },
         OFFLOAD_MS,
       )
     }
-    const received = await kafkaJs.consume(address, topic, `reader of ${topic}`, count)
-    assert.equal(received.length, count)
+    const total = await countOf(topic, partitions)
+    const received = await kafkaJs.consume(address, topic, `reader of ${topic}`, total)
+    assert.equal(received.length, total)
     topics.set(topic, received.map(seen))
   }
   return {
     catalog,
     token: TOKEN,
     folder,
+    lake,
     topics,
     async retain() {
-      const wire = await broker.connect()
       // The first of the three files of the partition is below it, and it is inside of the second one.
-      const offset = Math.floor(TOPICS.orders[1] / TOPICS.orders[0] / 3) + 20
+      const offset = Math.floor(TOPICS.orders[1] / TOPICS.orders[0] / 3) + 60
       const answer = await wire.send(deleteRecords, 2, {
         topics: [{ name: 'orders', partitions: [{ partitionIndex: 0, offset: offset }] }],
         timeoutMs: 10_000,

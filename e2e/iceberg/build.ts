@@ -4,6 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
+  AWS_BUNDLE,
+  AWS_JAR,
   COMPLETE,
   FOLDER,
   LONG_FOLDER,
@@ -46,6 +48,7 @@ installPython(FOLDER, PACKAGES)
 if (process.env.KETCH_LONG === '1') {
   installPython(LONG_FOLDER, LONG_PACKAGES)
   if (!existsSync(SPARK_JAR)) fetchArtifact(SPARK_RUNTIME, dirname(SPARK_JAR))
+  if (!existsSync(AWS_JAR)) fetchArtifact(AWS_BUNDLE, dirname(AWS_JAR))
   once(TRINO_FOLDER, () => {
     const fresh = `${TRINO_FOLDER}.${process.pid}`
     try {

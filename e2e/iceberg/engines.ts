@@ -4,7 +4,17 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import type { CleanUp } from '../../testing/broker.ts'
 import { endWithUs } from '../../testing/end-with-us.ts'
-import { absenceOf, COMPLETE, FOLDER, LONG_FOLDER, LONG_PYTHON, PYTHON, SPARK_JAR, TRINO_FOLDER } from './programs.ts'
+import {
+  AWS_JAR,
+  absenceOf,
+  COMPLETE,
+  FOLDER,
+  LONG_FOLDER,
+  LONG_PYTHON,
+  PYTHON,
+  SPARK_JAR,
+  TRINO_FOLDER,
+} from './programs.ts'
 import {
   type Answer,
   type Asked,
@@ -78,8 +88,9 @@ function python(engine: string, world: World, program = PYTHON): Query {
         if (status !== 0) return reject(new Error(`${engine} ended with ${status}:\n${errors.slice(-4_000)}`))
         resolve(JSON.parse(output.trimEnd().split('\n').at(-1)!))
       })
-      const { catalog, token } = world
-      child.stdin.end(JSON.stringify({ engine, catalog, token, jar: SPARK_JAR, queries }))
+      const { catalog, token, lake } = world
+      const jars = lake === null ? [SPARK_JAR] : [SPARK_JAR, AWS_JAR]
+      child.stdin.end(JSON.stringify({ engine, catalog, token, lake, jars, queries }))
     })
 }
 
@@ -127,7 +138,10 @@ export const ENGINES: readonly Engine[] = [
   },
   {
     name: 'Spark',
-    absence: absenceOf('Spark', join(LONG_FOLDER, COMPLETE), true) || absenceOf('Spark', SPARK_JAR, true),
+    absence:
+      absenceOf('Spark', join(LONG_FOLDER, COMPLETE), true) ||
+      absenceOf('Spark', SPARK_JAR, true) ||
+      absenceOf('Spark', AWS_JAR, true),
     isLong: true,
     async open(world) {
       const query = python('spark', world, LONG_PYTHON)

@@ -2,17 +2,19 @@
 // forms that no client of ours produces, and another writer commits in between.
 
 import assert from 'node:assert/strict'
-import { seededRandom } from '../../src/base/random.ts'
+import { seededRandom, uuidText } from '../../src/base/random.ts'
 import { commit } from '../../src/tier/iceberg/commit.ts'
 import { expireSnapshots } from '../../src/tier/iceberg/expire-snapshots.ts'
 import { OffsetIndexer } from '../../src/tier/iceberg/offset-index.ts'
 import { removeBelow } from '../../src/tier/iceberg/retention.ts'
 import { loadTable } from '../../src/tier/iceberg/table.ts'
+import { dataFileKey } from '../../src/tier/iceberg/table-files.ts'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
 import { catalogTables } from '../../testing/catalog-tables.ts'
+import { craftBatch, encodeFile } from '../../testing/data-files.ts'
 import { auditTable } from '../../testing/iceberg-audit.ts'
-import { foreignCommit, unguarded } from '../../testing/iceberg-table.ts'
-import type { Holder } from '../../testing/offloading.ts'
+import { archive, foreignCommit, unguarded } from '../../testing/iceberg-table.ts'
+import { type Holder, SEALED_AT } from '../../testing/offloading.ts'
 import { type History, historyOf } from './histories.ts'
 import type { SeenRecord } from './sums.ts'
 import { TOKEN, type World } from './world.ts'
@@ -53,6 +55,7 @@ export async function openFolderWorld(cleanUp: CleanUp): Promise<World> {
     await (await tables.open(name)).round([history])
     topics.set(name, history.records)
   }
+  topics.set('aborted', await archiveAborted(await tables.open('aborted')))
   await tables.open('empty')
   topics.set('empty', [])
 
@@ -62,6 +65,7 @@ export async function openFolderWorld(cleanUp: CleanUp): Promise<World> {
     catalog: `${url}/iceberg`,
     token: TOKEN,
     folder: tables.folder,
+    lake: null,
     topics,
     async retain() {
       const { deps, table } = orders
@@ -78,6 +82,35 @@ export async function openFolderWorld(cleanUp: CleanUp): Promise<World> {
       return logStart
     },
   }
+}
+
+/**
+ * Archives transactions of which the second is aborted. No broker of this version has transactions, so the file does
+ * not come from its log. Resolves with all their records.
+ */
+async function archiveAborted({ table, deps }: Holder): Promise<SeenRecord[]> {
+  const records = Array.from({ length: 30 }, (_, offset): SeenRecord & { readonly isAborted: boolean } => ({
+    ...{ partition: 0, offset, key: null, value: Buffer.from(`value ${offset}`), headers: [] },
+    isAborted: offset >= 10 && offset < 20,
+  }))
+  const batches = [0, 10, 20].map(baseOffset =>
+    craftBatch({
+      baseOffset,
+      records: records.slice(baseOffset, baseOffset + 10).map(({ value }) => ({ value })),
+      isTransactional: true,
+      producerId: 7n,
+      producerEpoch: 0,
+      baseSequence: baseOffset,
+    }),
+  )
+  const aborted = [{ producerId: 7, firstOffset: 10, lastOffset: 19 }]
+  const segment = { base: 0, next: records.length, ingestedAt: SEALED_AT, aborted }
+  const { bytes, facts } = encodeFile(batches, { partition: 0 }, segment)
+  const name = { partition: 0, ingestedAt: SEALED_AT, base: 0, next: records.length, kafkaBytes: bytes.length }
+  const key = dataFileKey(table.location, name, uuidText(deps.random))
+  await table.objects.write(key, bytes)
+  await commit(table, archive([{ ...facts, key }]), unguarded, deps)
+  return records
 }
 
 const endOf = (histories: readonly History[], of: number) =>

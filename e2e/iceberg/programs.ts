@@ -23,6 +23,9 @@ export const LONG_PYTHON = join(LONG_FOLDER, 'bin/python')
 
 export const SPARK_RUNTIME = 'org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.12.0'
 export const SPARK_JAR = join(CACHE, 'java', 'iceberg-spark-runtime-3.5_2.12-1.12.0.jar')
+/** Spark needs it for tables in S3. */
+export const AWS_BUNDLE = 'org.apache.iceberg:iceberg-aws-bundle:1.12.0'
+export const AWS_JAR = join(CACHE, 'java', 'iceberg-aws-bundle-1.12.0.jar')
 
 export const TRINO = 'io.trino:trino-server:476:tar.gz'
 export const TRINO_FOLDER = join(CACHE, 'trino-server-476')

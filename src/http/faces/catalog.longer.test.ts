@@ -391,8 +391,17 @@ test('wrong tokens are throttled like wrong passwords, and the right one with th
   await eventually('a line', () => /a token was refused .*token="?token:storage\.remote\.catalog\.token/.test(log()))
 })
 
-test('without a token in the settings a bearer token is never right', async t => {
-  const { ask } = await start(t, await catalogTables(t), roleSettings)
-  for (const token of ['', 'null', 'undefined', TOKEN])
+test('wrong passwords are throttled at the catalog too', async t => {
+  const { ask } = await start(t, await catalogTables(t), { ...roleSettings, 'admin.login-throttle.max-failures': 3 })
+  for (let tries = 0; tries < 3; tries++)
+    assertError(await ask('/config', { headers: basic(`admin:wrong ${tries}`) }), 401, 'NotAuthorizedException')
+  const locked = await ask('/config', { headers: basic('admin:wrong') })
+  assertError(locked, 429, 'TooManyRequestsException', /Too many attempts failed/)
+  assert.ok(Number(locked.headers.get('retry-after')) > 0)
+})
+
+test('without a token in the settings no bearer token is right, and none counts as a failure', async t => {
+  const { ask } = await start(t, await catalogTables(t), { ...roleSettings, 'admin.login-throttle.max-failures': 3 })
+  for (const token of ['', 'null', 'undefined', TOKEN, `${TOKEN}?`])
     assertError(await ask('/config', { headers: bearer(token) }), 401, 'NotAuthorizedException', /is not set/)
 })

@@ -18,8 +18,10 @@
 // not be copied is passed over and copied later: it waits although a later one is archived.
 
 import { type Patience, patience } from '../../base/patience.ts'
+import { aFewInSharedTurns } from '../../base/shared-turns.ts'
 import type { Partition } from '../../log/partition.ts'
 import { archivedFrom } from '../../log/remote-log.ts'
+import { SEARCHES_AT_ONCE } from '../../log/time-search.ts'
 import { because, INVALID_REQUEST, isRefusal, NONE, type Refusal, UNSUPPORTED_VERSION } from '../../protocol/errors.ts'
 import { listOffsets } from '../../protocol/messages/list-offsets.ts'
 import type { ResponseInput } from '../../protocol/schema.ts'
@@ -56,45 +58,61 @@ const SINCE: ReadonlyMap<number, number> = new Map([
 
 const NOTHING: Found = Object.freeze({ offset: -1, timestamp: -1, leaderEpoch: -1 })
 
+/**
+ * The most partitions of one request that are searched at the same time. A broker searches as many in the stream, and
+ * the queue of the remote tier has room for some: a request that filled it would be refused most of its rows.
+ */
+const AT_ONCE = SEARCHES_AT_ONCE
+
 const TWICE = because(INVALID_REQUEST, 'The partition is named twice in this request.')
 
-export const listOffsetsHandler = handler(listOffsets, rooms => ({
-  needs: ({ body }) => onTopics('DESCRIBE', 'name', body.topics),
-  async answer({ body, apiVersion, receivedAtMs, deadlineMs, closed, permissions }) {
-    const catalogue = rooms.catalogue.current()
-    const waiting = patience(rooms.clock, deadlineMs, closed)
-    const halfMs = (deadlineMs - receivedAtMs) / 2
-    const remoteMs = body.timeoutMs > 0 ? Math.min(body.timeoutMs, halfMs) : halfMs
-    const remoteWaiting = patience(rooms.clock, receivedAtMs + remoteMs, closed)
-    const repeated = findRepeated(
-      body.topics.map(({ name, partitions }) => ({
-        topic: name,
-        partitions: partitions.map(each => each.partitionIndex),
-      })),
-    )
-    const topics = body.topics.map(async topic => {
-      const denied = permissions.topic('name', topic.name)
-      const found = denied ?? findTopic(catalogue, 'name', topic.name)
-      const partitions = topic.partitions.map(async ({ partitionIndex, currentLeaderEpoch, timestamp }) => {
+export const listOffsetsHandler = handler(listOffsets, rooms => {
+  const aFew = aFewInSharedTurns(rooms.clock, AT_ONCE)
+  return {
+    needs: ({ body }) => onTopics('DESCRIBE', 'name', body.topics),
+    async answer({ body, apiVersion, receivedAtMs, deadlineMs, closed, permissions }) {
+      const catalogue = rooms.catalogue.current()
+      const waiting = patience(rooms.clock, deadlineMs, closed)
+      const halfMs = (deadlineMs - receivedAtMs) / 2
+      const remoteMs = body.timeoutMs > 0 ? Math.min(body.timeoutMs, halfMs) : halfMs
+      const remoteWaiting = patience(rooms.clock, receivedAtMs + remoteMs, closed)
+      const repeated = findRepeated(
+        body.topics.map(({ name, partitions }) => ({
+          topic: name,
+          partitions: partitions.map(each => each.partitionIndex),
+        })),
+      )
+      const topics = body.topics.map(({ name, partitions }) => {
+        const denied = permissions.topic('name', name)
+        const found = denied ?? findTopic(catalogue, 'name', name)
+        return partitions.map(asked => ({ name, denied, found, asked }))
+      })
+      const rows = await aFew(topics.flat(), async ({ name, denied, found, asked }) => {
+        const { partitionIndex, currentLeaderEpoch, timestamp } = asked
         const partition = findPartition(rooms, found, partitionIndex)
-        if (denied === null && repeated.has(keyOf(topic.name, partitionIndex))) return rowOf(partitionIndex, TWICE)
+        if (denied === null && repeated.has(keyOf(name, partitionIndex))) return rowOf(partitionIndex, TWICE)
         if (isRefusal(partition)) return rowOf(partitionIndex, partition)
         const refusal = partition.checkEpoch(currentLeaderEpoch)
         if (refusal !== null) return rowOf(partitionIndex, refusal)
         const patience = partition.isRemote ? remoteWaiting : waiting
         return rowOf(partitionIndex, await find(partition, timestamp, apiVersion, body.isolationLevel, patience))
       })
-      return { name: topic.name, partitions: await Promise.all(partitions) }
-    })
-    return { topics: await Promise.all(topics) }
-  },
-  refused: ({ body }, refusal) => ({
-    topics: body.topics.map(({ name, partitions }) => ({
-      name,
-      partitions: partitions.map(({ partitionIndex }) => rowOf(partitionIndex, refusal)),
-    })),
-  }),
-}))
+      const answered: Answer['topics'][number][] = []
+      let at = 0
+      for (const { name, partitions } of body.topics) {
+        answered.push({ name, partitions: rows.slice(at, at + partitions.length) })
+        at += partitions.length
+      }
+      return { topics: answered }
+    },
+    refused: ({ body }, refusal) => ({
+      topics: body.topics.map(({ name, partitions }) => ({
+        name,
+        partitions: partitions.map(({ partitionIndex }) => rowOf(partitionIndex, refusal)),
+      })),
+    }),
+  }
+})
 
 async function find(
   partition: Partition,

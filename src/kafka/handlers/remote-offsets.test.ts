@@ -126,3 +126,34 @@ test('a local search has the whole time of the request', async t => {
   })
   assert.equal(await ask(1_700_000_000_000, { timeoutMs: 1 }), REQUEST_TIMED_OUT.code)
 })
+
+test('of one request 16 partitions are searched at the same time, and the rows keep their order', async t => {
+  const world = await openLogWorld(t)
+  await world.create('many', {}, 40)
+  let searches = 0
+  let most = 0
+  const indexes = Array.from({ length: 40 }, (_, i) => i)
+  for (const index of indexes)
+    Object.assign(world.partition('many', index), {
+      async offsetForTimestamp() {
+        most = Math.max(most, ++searches)
+        await Promise.resolve()
+        searches--
+        return { offset: index, timestamp: 1, leaderEpoch: 0 }
+      },
+    })
+  const partitions = indexes.map(partitionIndex => ({ partitionIndex, currentLeaderEpoch: -1, timestamp: 1 }))
+  const topics = [
+    { name: 'many', partitions: partitions.slice(0, 25) },
+    { name: 'other', partitions: partitions.slice(0, 2) },
+    { name: 'many', partitions: partitions.slice(25) },
+  ]
+  const rooms = await kafkaRooms(world)
+  const answer = await send(listOffsetsHandler, rooms, { replicaId: -1, isolationLevel: 0, topics, timeoutMs: 0 })
+  const { topics: answered } = answer as Answer
+  assert.deepEqual(
+    answered.map(topic => topic.partitions.map(({ offset }) => offset)),
+    [indexes.slice(0, 25), [-1, -1], indexes.slice(25)],
+  )
+  assert.equal(most, 16)
+})
