@@ -1,9 +1,11 @@
 // Reads columns of our own files value by value, in order: each cursor holds one decompressed page, and gives
-// positions in it instead of objects. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
+// positions in it instead of objects. The memory of a page is freed when the cursor leaves it, or at
+// the end of a cursor that keeps its pages. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
 
 import { crc32, zstdDecompressSync } from 'node:zlib'
 import { parquetHeader } from 'hyparquet/src/column.js'
 import { readRleBitPackedHybrid } from 'hyparquet/src/encoding.js'
+import { discard } from '../../protocol/unpacking.ts'
 import type { HeaderWalk } from './record-form.ts'
 
 /** The bytes of a data file are not those that were written. */
@@ -28,6 +30,8 @@ class Pages {
   readonly #mostRepetition: number
   readonly #mostDefinition: number
   readonly #view: DataView
+  readonly #keeps: boolean
+  #kept: Buffer[] = []
   #at = 0
   /** The values of the page that are not null. */
   values: Buffer = NOTHING
@@ -36,7 +40,8 @@ class Pages {
   definition: Uint8Array | null = null
   repetition: Uint8Array | null = null
 
-  constructor(column: ColumnBytes, mostRepetition: number, mostDefinition: number) {
+  constructor(column: ColumnBytes, mostRepetition: number, mostDefinition: number, keeps = false) {
+    this.#keeps = keeps
     this.#column = column
     this.#mostRepetition = mostRepetition
     this.#mostDefinition = mostDefinition
@@ -50,12 +55,27 @@ class Pages {
 
   next(): void {
     try {
+      this.#leave()
       this.#read()
     } catch (error) {
       // zlib and hyparquet have no class for bytes that they cannot read.
       if (error instanceof DamagedFile) throw error
       this.fail((error as Error).message, error)
     }
+  }
+
+  /** Frees all pages. */
+  end(): void {
+    for (const page of this.#kept) discard(page)
+    this.#kept = []
+    discard(this.values)
+    this.values = NOTHING
+  }
+
+  #leave(): void {
+    if (this.#keeps) this.#kept.push(this.values)
+    else discard(this.values)
+    this.values = NOTHING
   }
 
   #read(): void {
@@ -89,10 +109,13 @@ class Pages {
   }
 }
 
+/** Node shares one piece of memory among buffers that are smaller, and such memory cannot be freed at once. */
+const LEAST_CHUNK = 64 * 1024
+
 function unpackPage(bytes: Uint8Array, size: number): Buffer {
   if (size === 0) return NOTHING
   // One byte more shows that there is nothing behind the end.
-  const chunkSize = Math.max(64, size + 1)
+  const chunkSize = Math.max(LEAST_CHUNK, size + 1)
   const values = zstdDecompressSync(bytes, { chunkSize, maxOutputLength: size })
   if (values.length !== size) throw new Error(`a page unpacks to ${values.length} bytes, expected ${size}`)
   return values
@@ -122,6 +145,11 @@ export class NumbersCursor {
     const high = values[at + 4]! | (values[at + 5]! << 8) | (values[at + 6]! << 16) | (values[at + 7]! << 24)
     return high * 2 ** 32 + low
   }
+
+  /** Frees the memory of its pages. */
+  end(): void {
+    this.#pages.end()
+  }
 }
 
 /** Microseconds to ms. Beyond 2^53 the number is the nearest one, so that rounding gives the exact ms. */
@@ -140,8 +168,9 @@ export class BytesCursor {
   #count = 0
   #at = 0
 
-  constructor(column: ColumnBytes) {
-    this.#pages = new Pages(column, 0, 1)
+  /** With `keeps` the bytes of all values are there until the end of the cursor. */
+  constructor(column: ColumnBytes, keeps = false) {
+    this.#pages = new Pages(column, 0, 1, keeps)
     for (let i = 0; i < column.skippedRows; i++) this.next()
   }
 
@@ -161,6 +190,11 @@ export class BytesCursor {
     this.from = at + 4
     this.length = length
     this.#at = at + 4 + length
+  }
+
+  /** Frees the memory of its pages. */
+  end(): void {
+    this.#pages.end()
   }
 
   #turn(): void {
@@ -208,6 +242,12 @@ export class HeadersCursor implements HeaderWalk {
     this.#values.rewind()
   }
 
+  /** Frees the memory of its pages. */
+  end(): void {
+    this.#keys.end()
+    this.#values.end()
+  }
+
   next(): void {
     const keys = this.#keys
     const values = this.#values
@@ -243,6 +283,10 @@ class HeaderLeaf {
 
   fail(why: string): never {
     this.#pages.fail(why)
+  }
+
+  end(): void {
+    this.#pages.end()
   }
 
   nextRow(): number {
