@@ -15,7 +15,7 @@ test('the pages of a small chunk are lent, and their memory is used again', () =
   assert.equal(memory.add(1).buffer, parts[0]!.buffer)
 })
 
-test('the pages of a large chunk lie in slabs that belong to nobody else', () => {
+test('the pages of a large chunk lie in slabs of its own', () => {
   const memory = new PageMemory()
   const pages = Array.from({ length: 30 }, (_, i) => memory.add(300_000).fill(i))
   const large = memory.add(SLAB_BYTES + 1)

@@ -96,7 +96,7 @@ export class FileMemory {
   /** The memory that the encoder keeps for its next group when it has closed one. */
   #idleBytes = 0
   #heldBytes = 0
-  /** What is counted for the calls that run, in their order. */
+  /** The bytes that are counted for each running call, in order. */
   readonly #added: number[] = []
   #addedBytes = 0
   #leavingBytes = 0
