@@ -66,15 +66,15 @@ class Pages {
 
   /** Frees all pages. */
   end(): void {
-    for (const page of this.#kept) discard(page)
+    for (const page of this.#kept) free(page)
     this.#kept = []
-    discard(this.values)
+    free(this.values)
     this.values = NOTHING
   }
 
   #leave(): void {
     if (this.#keeps) this.#kept.push(this.values)
-    else discard(this.values)
+    else free(this.values)
     this.values = NOTHING
   }
 
@@ -109,16 +109,20 @@ class Pages {
   }
 }
 
-/** Node shares one piece of memory among buffers that are smaller, and such memory cannot be freed at once. */
-const LEAST_CHUNK = 64 * 1024
-
 function unpackPage(bytes: Uint8Array, size: number): Buffer {
   if (size === 0) return NOTHING
   // One byte more shows that there is nothing behind the end.
-  const chunkSize = Math.max(LEAST_CHUNK, size + 1)
+  const chunkSize = Math.max(64, size + 1)
   const values = zstdDecompressSync(bytes, { chunkSize, maxOutputLength: size })
   if (values.length !== size) throw new Error(`a page unpacks to ${values.length} bytes, expected ${size}`)
   return values
+}
+
+/** Node shares one piece of memory among buffers that are smaller. */
+const LEAST_OWN_BYTES = 64 * 1024
+
+function free(page: Buffer): void {
+  if (page.length >= LEAST_OWN_BYTES) discard(page)
 }
 
 /** 64-bit numbers that are never null. */

@@ -60,7 +60,7 @@ export function dataPage(memory: PageMemory, parts: PageParts): Page {
     definitionLevels,
     packed,
   )
-  discard(packed)
+  free(packed, values)
   const plainBytes = bytes - packedBytes + values.length
   return { bytes, plainBytes, rows, nulls, bounds: parts.bounds ?? null }
 }
@@ -81,7 +81,7 @@ export function dictionaryPage(memory: PageMemory, values: Uint8Array, count: nu
     undefined,
     packed,
   )
-  discard(packed)
+  free(packed, values)
   return { bytes, plainBytes: bytes - packedBytes + values.length, rows: 0, nulls: 0, bounds: null }
 }
 
@@ -102,13 +102,20 @@ export function equalLevels(level: number, count: number): Uint8Array {
 
 /** Level 1 compresses and decompresses faster than snappy does, to fewer bytes. */
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
-/** Node shares one piece of memory among buffers that are smaller, and such memory cannot be freed at once. */
-const LEAST_CHUNK = 64 * 1024
+const LEAST_CHUNK = 1024
+/** Node shares one piece of memory among buffers that are smaller. */
+const LEAST_OWN_BYTES = 64 * 1024
+
+/** zstd's own bound of the result. With so much room it compresses at once, without buffers of its own in between. */
+const chunkSizeOf = (values: Uint8Array) => LEAST_CHUNK + values.length + (values.length >> 8)
 
 function pack(values: Uint8Array): Buffer {
-  // zstd's own bound of the result. With so much room it compresses at once, without buffers of its own in between.
-  const chunkSize = LEAST_CHUNK + values.length + (values.length >> 8)
-  return zstdCompressSync(values, { params: LEVEL, chunkSize })
+  return zstdCompressSync(values, { params: LEVEL, chunkSize: chunkSizeOf(values) })
+}
+
+/** Frees what `pack` returned for these values. */
+function free(packed: Buffer, values: Uint8Array): void {
+  if (chunkSizeOf(values) >= LEAST_OWN_BYTES) discard(packed)
 }
 
 /** Copies the parts behind the pages before, and returns the bytes of the page. */
