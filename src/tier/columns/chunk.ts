@@ -32,6 +32,8 @@ export interface Chunk {
   cut(): void
   /** Ends the chunk, which is then empty again. */
   close(): ClosedChunk
+  /** Frees the memory that the last closed chunk lent. No value comes any more. */
+  end(): void
 }
 
 const FIRST_ROOM = 64 * 1024

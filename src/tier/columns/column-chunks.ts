@@ -89,6 +89,10 @@ abstract class Pages implements Chunk {
     this.levels.clear()
   }
 
+  end(): void {
+    this.#memory.end()
+  }
+
   close(): ClosedChunk {
     if (this.rows > 0) this.#finishPage()
     const pages = this.#pages

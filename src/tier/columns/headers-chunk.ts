@@ -97,6 +97,10 @@ export class HeadersChunk implements Chunk {
     this.#definition.clear()
   }
 
+  end(): void {
+    this.#memory.end()
+  }
+
   close(): ClosedChunk {
     if (this.#rows > 0) this.#finishPage()
     const closed: ClosedChunk = {

@@ -13,6 +13,9 @@ test('the pages of a small chunk are lent, and their memory is used again', () =
   assert.deepEqual(Buffer.concat(parts), Buffer.from([1, 1, 1, 2, 2]))
   assert.equal(memory.bytes, 0)
   assert.equal(memory.add(1).buffer, parts[0]!.buffer)
+  memory.take()
+  memory.end()
+  assert.equal(parts[0]!.buffer.byteLength, 0)
 })
 
 test('the pages of a large chunk lie in slabs of its own', () => {

@@ -2,6 +2,8 @@
 // one part of the file, and its memory goes back to the system when that part is written. Hundreds of pages with
 // memory of their own would leave gaps in the heap of the allocator, which it keeps.
 
+import { release } from '../../base/copied.ts'
+
 /**
  * The allocator takes pieces of this size from the system and gives them back (scripts/node24.mjs). The system counts
  * of them only what was written.
@@ -17,14 +19,22 @@ export interface ChunkBytes {
   readonly isLent: boolean
 }
 
+/** For chunks that have one page, or two. */
+export const SMALL_SLAB_BYTES = 64 * 1024
+
 interface Slab {
   readonly bytes: Uint8Array
   used: number
 }
 
 export class PageMemory {
+  readonly #slabBytes: number
   #slabs: Slab[] = []
   #bytes = 0
+
+  constructor(slabBytes = SLAB_BYTES) {
+    this.#slabBytes = slabBytes
+  }
 
   /** Of all pages. */
   get bytes(): number {
@@ -35,7 +45,7 @@ export class PageMemory {
   add(bytes: number): Uint8Array {
     let slab = this.#slabs.at(-1)
     if (slab === undefined || slab.used + bytes > slab.bytes.length) {
-      slab = { bytes: new Uint8Array(Math.max(SLAB_BYTES, bytes)), used: 0 }
+      slab = { bytes: new Uint8Array(Math.max(this.#slabBytes, bytes)), used: 0 }
       this.#slabs.push(slab)
     }
     const from = slab.used
@@ -53,5 +63,11 @@ export class PageMemory {
     else this.#slabs = []
     this.#bytes = 0
     return { parts, isLent }
+  }
+
+  /** Frees the memory that was lent. */
+  end(): void {
+    release(this.#slabs.map(({ bytes }) => bytes))
+    this.#slabs = []
   }
 }

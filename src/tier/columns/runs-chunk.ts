@@ -1,7 +1,7 @@
 // A column chunk of numbers that rarely change from row to row. Its memory is that of the changes.
 
 import { type Bounds, boundOf, type Chunk, type ClosedChunk, numberBounds } from './chunk.ts'
-import { PageMemory } from './page-memory.ts'
+import { PageMemory, SMALL_SLAB_BYTES } from './page-memory.ts'
 import { dataPage, dictionaryPage } from './pages.ts'
 import { physicalType } from './parquet-schema.ts'
 import type { Leaf } from './table-schema.ts'
@@ -13,7 +13,7 @@ const MOST_ENTRIES = 4096
 export class RunsChunk implements Chunk {
   readonly leaf: Leaf
   readonly #isNullable: boolean
-  readonly #memory = new PageMemory()
+  readonly #memory = new PageMemory(SMALL_SLAB_BYTES)
   /** NaN stands for null. */
   #values: number[] = []
   #counts: number[] = []
@@ -40,6 +40,10 @@ export class RunsChunk implements Chunk {
 
   /** Its one page ends with the chunk. */
   cut(): void {}
+
+  end(): void {
+    this.#memory.end()
+  }
 
   close(): ClosedChunk {
     const { leaf } = this
