@@ -1,6 +1,6 @@
 // Reads columns of our own files value by value, in order: each cursor holds one decompressed page, and gives
-// positions in it instead of objects. The memory of a page is freed when the cursor leaves it, or at the end of a cursor
-// that keeps its pages. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
+// positions in it instead of objects. The memory of a page is freed when the cursor leaves it, or at the end of a
+// cursor that keeps its pages. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
 
 import { crc32, zstdDecompressSync } from 'node:zlib'
 import { parquetHeader } from 'hyparquet/src/column.js'
