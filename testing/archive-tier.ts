@@ -73,7 +73,8 @@ export class ArchiveTier implements ColdTier {
       if (remote !== null) archived = moveLogStart(archived, partition, remote.logStart)
       if (covers(archived, partition, [base, next])) continue
       const batches: Uint8Array[] = []
-      for await (const some of logs.readRange(topicId, partition, base, next)) batches.push(...some)
+      for await (const some of logs.readRange(topicId, partition, base, next))
+        batches.push(...some.map(each => Uint8Array.from(each)))
       const range = addable(archived, partition, [base, next])!
       const properties: Change['properties'] = () => writeArchived(addRange(archived, partition, range))
       const append = batches.length === 0 ? [] : [await this.#upload(batches, partition, base, next)]

@@ -103,10 +103,11 @@ export class MemoryTier implements ColdTier {
       const range = addable(archived, index, [base, next])
       assert.ok(range !== null)
       const batches: Uint8Array[] = []
-      for await (const some of logs.readRange(topicId, index, base, next)) batches.push(...some)
+      for await (const some of logs.readRange(topicId, index, base, next))
+        batches.push(...some.map(each => Uint8Array.from(each)))
       archived = addRange(archived, index, range)
       const bytes = batches.reduce((sum, { length }) => sum + length, 0)
-      pieces.push({ base: range[0], next, bytes, maxTimestamp, epochs, batches: batches.map(each => each.slice()) })
+      pieces.push({ base: range[0], next, bytes, maxTimestamp, epochs, batches })
       added++
     }
     if (added === 0 && archived === table.archived) return 0

@@ -27,7 +27,8 @@ export interface RangeRooms {
 const STEP_BYTES = 1024 * 1024
 
 /**
- * Yields the batches that have offsets of [base, next), whole and in order. A range that the local start has passed in
+ * Yields the batches that have offsets of [base, next), whole and in order. Their bytes are valid until the caller asks
+ * for the next ones: the store may overwrite them then. A range that the local start has passed in
  * part begins there. Throws UnreadableBatch, and what the store throws; StoreUnavailable if the stream is gone.
  */
 export async function* readRange(
@@ -57,8 +58,8 @@ export async function* readRange(
       const encoding = intactEncoding(stored, baseOffset)
       restored.push(encoding === null ? stored : await decoded(compression, topicId, stored, encoding, baseOffset))
     }
-    // The bytes are not released: the caller keeps them for longer than this call.
     yield restored
+    read.release?.()
     offset = batches.at(-1)!.nextOffset
   }
 }

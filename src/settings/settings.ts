@@ -813,7 +813,7 @@ const remoteStorage = {
   'storage.remote.iceberg.offload.memory': row(
     size({ min: 64 * 2 ** 20 }),
     '512MB',
-    'Memory for the encoders of all offloads together.',
+    'Memory for all offloads together: open row groups, bytes on their way to the tables, and 64 MiB for each encoder thread that works (less if all threads would take more than half). The parts of uploads to S3 come on top, 24 MB for each file.',
     OURS,
   ),
   'storage.remote.iceberg.max-file-wait': row(

@@ -41,8 +41,8 @@ export const OFFLOAD_STEPS: readonly Place[] = [
   {
     step: 'batches are read',
     file: FILE,
-    text: 'yield* leaving(await encoder.add(slice), false)',
-    instead: 'STOP; yield* leaving(await encoder.add(slice), false)',
+    text: 'running = encoder.add(slice)',
+    instead: 'STOP; running = encoder.add(slice)',
   },
   after(FILE, 'const { parts, facts } = await encoder.finish(end)', 'a file is encoded'),
   after(FILE, 'const { length } = part\n      yield part', 'a part of a file is uploaded'),

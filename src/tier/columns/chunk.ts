@@ -2,6 +2,8 @@
 // bytes and bounds of numbers.
 
 import type { Encoding, Statistics } from 'hyparquet'
+import { release } from '../../base/copied.ts'
+import type { ChunkBytes } from './page-memory.ts'
 import type { Page } from './pages.ts'
 import { intBound, longBound, timeBound } from './parquet-schema.ts'
 import type { Leaf } from './table-schema.ts'
@@ -11,6 +13,8 @@ export interface ClosedChunk {
   readonly leaf: Leaf
   readonly dictionary: Page | null
   readonly pages: readonly Page[]
+  /** The dictionary, then the pages. */
+  readonly bytes: ChunkBytes
   readonly encodings: readonly Encoding[]
   readonly valueCount: number
   readonly nulls: number
@@ -28,6 +32,8 @@ export interface Chunk {
   cut(): void
   /** Ends the chunk, which is then empty again. */
   close(): ClosedChunk
+  /** Frees the memory that the last closed chunk lent. No value comes any more. */
+  end(): void
 }
 
 const FIRST_ROOM = 64 * 1024
@@ -44,6 +50,7 @@ export class Room {
     if (least <= this.bytes.length) return
     const larger = Buffer.allocUnsafeSlow(Math.max(least, Math.min(this.bytes.length * 2, least + (least >> 1))))
     this.bytes.copy(larger, 0, 0, this.used)
+    release([this.bytes])
     this.bytes = larger
   }
 
@@ -53,7 +60,9 @@ export class Room {
 
   clear(): void {
     this.used = 0
-    if (this.bytes.length > KEPT_ROOM) this.bytes = Buffer.allocUnsafeSlow(FIRST_ROOM)
+    if (this.bytes.length <= KEPT_ROOM) return
+    release([this.bytes])
+    this.bytes = Buffer.allocUnsafeSlow(FIRST_ROOM)
   }
 }
 

@@ -4,6 +4,7 @@
 // into the page that is open.
 
 import { type Bounds, boundOf, type Chunk, type ClosedChunk, NO_BOUNDS, numberBounds, putInt, Room } from './chunk.ts'
+import { PageMemory } from './page-memory.ts'
 import { dataPage, encodeLevels, equalLevels, type Page } from './pages.ts'
 import { lowerBytes, upperBytes } from './parquet-schema.ts'
 import { copyBytes } from './record-form.ts'
@@ -19,8 +20,8 @@ abstract class Pages implements Chunk {
   protected rows = 0
   protected nulls = 0
   #isMixed = false
+  readonly #memory = new PageMemory()
   #pages: Page[] = []
-  #pageBytes = 0
   #rows = 0
   #nulls = 0
 
@@ -30,7 +31,7 @@ abstract class Pages implements Chunk {
   }
 
   get heldBytes(): number {
-    return this.#pageBytes + this.room.bytes.length + this.levels.bytes.length
+    return this.#memory.bytes + this.room.bytes.length + this.levels.bytes.length
   }
 
   /** Adds rows that are null. */
@@ -69,7 +70,7 @@ abstract class Pages implements Chunk {
         ? encodeLevels(this.levels.take(), 1)
         : equalLevels(nulls === 0 ? 1 : 0, rows)
       : undefined
-    const page = dataPage({
+    const page = dataPage(this.#memory, {
       encoding: 'PLAIN',
       values: this.room.take(),
       valueCount: rows,
@@ -79,7 +80,6 @@ abstract class Pages implements Chunk {
       bounds: this.pageBounds(),
     })
     this.#pages.push(page)
-    this.#pageBytes += page.bytes.length
     this.#rows += rows
     this.#nulls += nulls
     this.rows = 0
@@ -87,6 +87,10 @@ abstract class Pages implements Chunk {
     this.#isMixed = false
     this.room.clear()
     this.levels.clear()
+  }
+
+  end(): void {
+    this.#memory.end()
   }
 
   close(): ClosedChunk {
@@ -97,6 +101,7 @@ abstract class Pages implements Chunk {
       leaf: this.leaf,
       dictionary: null,
       pages,
+      bytes: this.#memory.take(),
       encodings: ['PLAIN'],
       valueCount: this.#rows,
       nulls: this.#nulls,
@@ -105,7 +110,6 @@ abstract class Pages implements Chunk {
       upper: bounds.upper,
     }
     this.#pages = []
-    this.#pageBytes = 0
     this.#rows = 0
     this.#nulls = 0
     return closed

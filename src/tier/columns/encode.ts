@@ -272,6 +272,7 @@ export class FileEncoder {
     if (end === 'behind-last-batch' && this.#segment !== null) this.#segment.next = this.#from
     this.#endSegment()
     this.closeGroup()
+    this.#columns.end()
     this.#isFinished = true
     const segments = this.#segments
     const first = segments[0]

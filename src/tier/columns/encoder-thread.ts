@@ -1,16 +1,17 @@
 // Makes data files in threads. A job is one file: it has a thread until the file is finished or abandoned. The caller
-// writes the parts that each call returns before it makes the next call, so that a slow store holds the encoder back.
+// writes the parts that each call returns before it makes many more, so that a slow store holds the encoder back.
 
 import type { Clock } from '../../base/clock.ts'
-import { copied } from '../../base/copied.ts'
 import { BadBatch } from './bad-batch.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
 import type { EncodeOptions, FileEnd } from './encode.ts'
 import type { Encoded, EncoderCall } from './encoder-worker.ts'
+import { type Handed, HandedMemory } from './handed.ts'
 import { type Thread, ThreadEnded, Threads } from './threads.ts'
 
 export class EncoderThreads {
   readonly #threads: Threads
+  readonly #memory = new HandedMemory()
 
   constructor(clock: Clock, most: number) {
     this.#threads = new Threads({
@@ -34,7 +35,7 @@ export class EncoderThreads {
   /** Begins a file when a thread is free. The caller must finish or abandon the job. */
   async open(options: EncodeOptions): Promise<EncodeJob> {
     const thread = await this.#threads.take()
-    const job = new EncodeJob(thread, () => this.#threads.give(thread))
+    const job = new EncodeJob(thread, this.#memory, () => this.#threads.give(thread))
     await job.open(options)
     return job
   }
@@ -48,6 +49,7 @@ export class EncoderThreads {
 /** One file. After a call that failed the job is over, and what was written of the file is not a file. */
 export class EncodeJob {
   readonly #thread: Thread
+  readonly #memory: HandedMemory
   readonly #giveBack: () => void
   #isOver = false
   /** Bytes of memory that the open row group takes; close it to free them. */
@@ -55,8 +57,9 @@ export class EncodeJob {
   /** Bytes of the file so far. */
   writtenBytes = 0
 
-  constructor(thread: Thread, giveBack: () => void) {
+  constructor(thread: Thread, memory: HandedMemory, giveBack: () => void) {
     this.#thread = thread
+    this.#memory = memory
     this.#giveBack = giveBack
   }
 
@@ -69,10 +72,19 @@ export class EncodeJob {
     await this.#ask(['begin', segment])
   }
 
-  /** Adds batches of the segment; copies them. Resolves with the next bytes of the file. Rejects with BadBatch. */
-  async add(batches: readonly Uint8Array[]): Promise<Uint8Array[]> {
-    const { views, memory } = copied(batches)
-    return this.#note(await this.#ask<Encoded>(['add', views], [memory]))
+  /** Copies batches for `add`. */
+  copy(batches: readonly Uint8Array[]): Handed {
+    return this.#memory.copy(batches)
+  }
+
+  /**
+   * Adds batches of the segment. Resolves with the next bytes of the file. Rejects with BadBatch. The caller may add
+   * the next batches meanwhile, so that the thread need not wait for them; if a call fails, those behind it fail too.
+   */
+  async add(batches: Handed): Promise<Uint8Array[]> {
+    const encoded = await this.#ask<Encoded>(['add', batches], [batches.memory])
+    this.#memory.keep(encoded.memory!)
+    return this.#note(encoded)
   }
 
   async closeGroup(): Promise<Uint8Array[]> {

@@ -2,15 +2,16 @@
 // made.
 
 import { assert } from '../../base/assert.ts'
-import { memoryOf, release } from '../../base/copied.ts'
+import { memoryOf } from '../../base/copied.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
 import { type EncodeOptions, FileEncoder, type FileEnd } from './encode.ts'
+import { batchesIn, HANDED_BYTES, type Handed } from './handed.ts'
 import { type Result, serveCalls } from './serve-calls.ts'
 
 export type EncoderCall =
   | readonly ['open', EncodeOptions]
   | readonly ['begin', SegmentStart]
-  | readonly ['add', readonly Uint8Array[]]
+  | readonly ['add', Handed]
   | readonly ['close-group']
   | readonly ['finish', FileEnd]
   | readonly ['abandon']
@@ -24,6 +25,8 @@ export interface Encoded {
   readonly writtenBytes: number
   /** Once the file is finished. */
   readonly facts: DataFileFacts | null
+  /** That of the batches that were added, for the next ones; empty if it was large. */
+  readonly memory?: ArrayBuffer
 }
 
 let encoder: FileEncoder | null = null
@@ -49,16 +52,14 @@ function answer(call: EncoderCall): Result {
   }
   assert(encoder !== null, 'no file is open')
   let facts: DataFileFacts | null = null
+  let handed: ArrayBuffer | null = null
   switch (call[0]) {
     case 'begin':
       encoder.begin(call[1])
       return { result: undefined, memory: [] }
     case 'add':
-      try {
-        for (const batch of call[1]) encoder.add(batch)
-      } finally {
-        release(call[1])
-      }
+      for (const batch of batchesIn(call[1])) encoder.add(batch)
+      handed = call[1].memory
       break
     case 'close-group':
       encoder.closeGroup()
@@ -69,6 +70,8 @@ function answer(call: EncoderCall): Result {
   const parts = encoder.take()
   const { heldBytes, writtenBytes } = encoder
   if (facts !== null) encoder = null
-  const result: Encoded = { parts, heldBytes, writtenBytes, facts }
-  return { result, memory: memoryOf(parts) }
+  const encoded: Encoded = { parts, heldBytes, writtenBytes, facts }
+  if (handed === null) return { result: encoded, memory: memoryOf(parts) }
+  const memory = handed.byteLength === HANDED_BYTES ? handed : handed.transfer(0)
+  return { result: { ...encoded, memory } satisfies Encoded, memory: [...memoryOf(parts), memory] }
 }

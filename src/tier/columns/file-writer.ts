@@ -1,11 +1,13 @@
 // Writes the bytes of a Parquet file around finished column chunks: row groups in order, the page index, and the
-// footer with the facts of the file. It streams: bytes are handed over as they are made, and pages without a copy.
+// footer with the facts of the file. It streams: bytes are handed over as they are made, and large chunks without a
+// copy.
 
 import type { ColumnChunk, RowGroup } from 'hyparquet'
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer'
 import type { PageIndexes } from 'hyparquet-writer/src/types.js'
 import type { ClosedChunk } from './chunk.ts'
 import type { DataFileFacts } from './data-file.ts'
+import type { ChunkBytes } from './page-memory.ts'
 import type { Page } from './pages.ts'
 import { parquetSchema, physicalType } from './parquet-schema.ts'
 import { FIELD, LEAVES, SORT_FIELD } from './table-schema.ts'
@@ -18,6 +20,9 @@ type FactsBefore = Omit<
   DataFileFacts,
   'size' | 'splitOffsets' | 'columnSizes' | 'valueCounts' | 'nullValueCounts' | 'lowerBounds' | 'upperBounds'
 >
+
+/** Small chunks go together into parts of about this size. */
+const FLUSHED_BYTES = 256 * 1024
 
 /** Pages of these columns have their bounds in the page index. */
 const INDEXED: readonly number[] = [FIELD.offset, FIELD.timestamp]
@@ -101,19 +106,20 @@ export class FileWriter {
   #addChunk(chunk: ClosedChunk): ColumnChunk {
     const { leaf, dictionary, pages } = chunk
     const start = this.size
-    if (dictionary !== null) this.#append(dictionary.bytes)
-    const pagesAt = this.size
+    const pagesAt = start + (dictionary?.bytes ?? 0)
     const locations = []
+    let pageAt = pagesAt
     let firstRow = 0
     for (const page of pages) {
       locations.push({
-        offset: BigInt(this.size),
-        compressed_page_size: page.bytes.length,
+        offset: BigInt(pageAt),
+        compressed_page_size: page.bytes,
         first_row_index: BigInt(firstRow),
       })
-      this.#append(page.bytes)
+      pageAt += page.bytes
       firstRow += page.rows
     }
+    this.#append(chunk.bytes)
     const all = dictionary === null ? pages : [dictionary, ...pages]
     const column: ColumnChunk = {
       file_offset: BigInt(start),
@@ -151,10 +157,17 @@ export class FileWriter {
       this.#upperBounds.set(id, upper)
   }
 
-  #append(page: Uint8Array): void {
+  #append({ parts, isLent }: ChunkBytes): void {
+    if (isLent) {
+      for (const part of parts) this.#bytes.appendBytes(part)
+      if (this.#bytes.index >= FLUSHED_BYTES) this.#flush()
+      return
+    }
     this.#flush()
-    this.#parts.push(page)
-    this.#bytes.offset += page.length
+    for (const part of parts) {
+      this.#parts.push(part)
+      this.#bytes.offset += part.length
+    }
   }
 
   /** Takes what the Parquet writer wrote. */

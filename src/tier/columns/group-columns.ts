@@ -162,6 +162,11 @@ export class GroupColumns {
     return this.#chunks.map(chunk => chunk.close())
   }
 
+  /** Frees memory that a further group would use. */
+  end(): void {
+    for (const chunk of this.#chunks) chunk.end()
+  }
+
   #addSequences({ offsetDelta, count }: BatchSlices, base: number | null): void {
     if (base === null) this.#sequence.addNulls(count)
     else if (base + this.lastDelta <= MOST_SEQUENCE) this.#sequence.add(base, offsetDelta, count)

@@ -2,6 +2,7 @@
 // entry has two levels: whether it begins a row, and how much of it there is.
 
 import { type Chunk, type ClosedChunk, putInt, Room } from './chunk.ts'
+import { PageMemory } from './page-memory.ts'
 import { dataPage, encodeLevels, type Page } from './pages.ts'
 import { copyBytes } from './record-form.ts'
 import type { Leaf } from './table-schema.ts'
@@ -17,8 +18,8 @@ export class HeadersChunk implements Chunk {
   #nulls = 0
   #entries = 0
   #hasEntries = false
+  readonly #memory = new PageMemory()
   #pages: Page[] = []
-  #pageBytes = 0
   #chunkEntries = 0
   #chunkNulls = 0
 
@@ -30,7 +31,7 @@ export class HeadersChunk implements Chunk {
 
   get heldBytes(): number {
     const open = this.#room.bytes.length + this.#repetition.bytes.length + this.#definition.bytes.length
-    return this.#pageBytes + open
+    return this.#memory.bytes + open
   }
 
   /** Adds rows without headers. */
@@ -75,7 +76,7 @@ export class HeadersChunk implements Chunk {
 
   #finishPage(): void {
     const bits = 32 - Math.clz32(this.#mostLevel)
-    const page = dataPage({
+    const page = dataPage(this.#memory, {
       encoding: 'PLAIN',
       values: this.#room.take(),
       valueCount: this.#entries,
@@ -85,7 +86,6 @@ export class HeadersChunk implements Chunk {
       definitionLevels: encodeLevels(this.#definition.take(), bits),
     })
     this.#pages.push(page)
-    this.#pageBytes += page.bytes.length
     this.#chunkEntries += this.#entries
     this.#chunkNulls += this.#nulls
     this.#rows = 0
@@ -97,12 +97,17 @@ export class HeadersChunk implements Chunk {
     this.#definition.clear()
   }
 
+  end(): void {
+    this.#memory.end()
+  }
+
   close(): ClosedChunk {
     if (this.#rows > 0) this.#finishPage()
     const closed: ClosedChunk = {
       leaf: this.leaf,
       dictionary: null,
       pages: this.#pages,
+      bytes: this.#memory.take(),
       encodings: ['PLAIN'],
       valueCount: this.#chunkEntries,
       nulls: this.#chunkNulls,
@@ -111,7 +116,6 @@ export class HeadersChunk implements Chunk {
       upper: null,
     }
     this.#pages = []
-    this.#pageBytes = 0
     this.#chunkEntries = 0
     this.#chunkNulls = 0
     return closed

@@ -1,8 +1,10 @@
 // Reads columns of our own files value by value, in order: each cursor holds one decompressed page, and gives
-// positions in it instead of objects. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
+// positions in it instead of objects. The memory of a page is freed when the cursor leaves it, or at the end of a
+// cursor that keeps its pages. Files of other writers have pages of more kinds; foreign-rows.ts reads those.
 
 import { crc32, zstdDecompressSync } from 'node:zlib'
 import { parquetHeader } from 'hyparquet/src/column.js'
+import { discard } from '../../protocol/unpacking.ts'
 import { readLevels } from './levels.ts'
 import type { HeaderWalk } from './record-form.ts'
 import { endOfStruct } from './thrift-bounds.ts'
@@ -34,6 +36,8 @@ class Pages {
   readonly #mostRepetition: number
   readonly #mostDefinition: number
   readonly #view: DataView
+  readonly #keeps: boolean
+  #kept: Buffer[] = []
   #at = 0
   /** The values of the page that are not null. */
   values: Buffer = NOTHING
@@ -42,7 +46,8 @@ class Pages {
   definition: Uint8Array | null = null
   repetition: Uint8Array | null = null
 
-  constructor(column: ColumnBytes, mostRepetition: number, mostDefinition: number) {
+  constructor(column: ColumnBytes, mostRepetition: number, mostDefinition: number, keeps = false) {
+    this.#keeps = keeps
     this.#column = column
     this.#mostRepetition = mostRepetition
     this.#mostDefinition = mostDefinition
@@ -56,12 +61,27 @@ class Pages {
 
   next(): void {
     try {
+      this.#leave()
       this.#read()
     } catch (error) {
       // zlib and hyparquet have no class for bytes that they cannot read.
       if (error instanceof DamagedFile) throw error
       this.fail((error as Error).message, error)
     }
+  }
+
+  /** Frees all pages. */
+  end(): void {
+    for (const page of this.#kept) free(page)
+    this.#kept = []
+    free(this.values)
+    this.values = NOTHING
+  }
+
+  #leave(): void {
+    if (this.#keeps) this.#kept.push(this.values)
+    else free(this.values)
+    this.values = NOTHING
   }
 
   #read(): void {
@@ -110,6 +130,13 @@ function unpackPage(bytes: Uint8Array, size: number): Buffer {
   return values
 }
 
+/** Node shares one piece of memory among buffers that are smaller. */
+const LEAST_OWN_BYTES = 64 * 1024
+
+function free(page: Buffer): void {
+  if (page.length >= LEAST_OWN_BYTES) discard(page)
+}
+
 /** 64-bit numbers that are never null. */
 export class NumbersCursor {
   readonly #pages: Pages
@@ -134,6 +161,11 @@ export class NumbersCursor {
     const high = values[at + 4]! | (values[at + 5]! << 8) | (values[at + 6]! << 16) | (values[at + 7]! << 24)
     return high * 2 ** 32 + low
   }
+
+  /** Frees the memory of its pages. */
+  end(): void {
+    this.#pages.end()
+  }
 }
 
 /** Microseconds to ms. Beyond 2^53 the number is the nearest one, so that rounding gives the exact ms. */
@@ -152,8 +184,9 @@ export class BytesCursor {
   #count = 0
   #at = 0
 
-  constructor(column: ColumnBytes) {
-    this.#pages = new Pages(column, 0, 1)
+  /** With `keeps` the bytes of all values are there until the end of the cursor. */
+  constructor(column: ColumnBytes, keeps = false) {
+    this.#pages = new Pages(column, 0, 1, keeps)
     for (let i = 0; i < column.skippedRows; i++) this.next()
   }
 
@@ -173,6 +206,11 @@ export class BytesCursor {
     this.from = at + 4
     this.length = length
     this.#at = at + 4 + length
+  }
+
+  /** Frees the memory of its pages. */
+  end(): void {
+    this.#pages.end()
   }
 
   #turn(): void {
@@ -220,6 +258,12 @@ export class HeadersCursor implements HeaderWalk {
     this.#values.rewind()
   }
 
+  /** Frees the memory of its pages. */
+  end(): void {
+    this.#keys.end()
+    this.#values.end()
+  }
+
   next(): void {
     const keys = this.#keys
     const values = this.#values
@@ -255,6 +299,10 @@ class HeaderLeaf {
 
   fail(why: string): never {
     this.#pages.fail(why)
+  }
+
+  end(): void {
+    this.#pages.end()
   }
 
   nextRow(): number {

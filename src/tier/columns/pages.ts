@@ -7,10 +7,12 @@ import type { Encoding, PageHeader } from 'hyparquet'
 import { ByteWriter } from 'hyparquet-writer'
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
+import { discard } from '../../protocol/unpacking.ts'
+import type { PageMemory } from './page-memory.ts'
 
 export interface Page {
-  /** Header, levels and compressed values. */
-  readonly bytes: Uint8Array
+  /** Of its header, levels and compressed values. */
+  readonly bytes: number
   /** Bytes without compression, with the header. */
   readonly plainBytes: number
   readonly rows: number
@@ -31,12 +33,15 @@ export interface PageParts {
   readonly bounds?: readonly [Uint8Array, Uint8Array] | null
 }
 
-export function dataPage(parts: PageParts): Page {
+/** Writes a page behind those that the memory has. */
+export function dataPage(memory: PageMemory, parts: PageParts): Page {
   const { encoding, values, valueCount, nulls, rows, repetitionLevels, definitionLevels } = parts
   const packed = pack(values)
+  const packedBytes = packed.length
   const repetition = repetitionLevels?.length ?? 0
   const definition = definitionLevels?.length ?? 0
   const bytes = withHeader(
+    memory,
     {
       type: 'DATA_PAGE_V2',
       uncompressed_page_size: repetition + definition + values.length,
@@ -55,14 +60,17 @@ export function dataPage(parts: PageParts): Page {
     definitionLevels,
     packed,
   )
-  const plainBytes = bytes.length - packed.length + values.length
+  free(packed, values)
+  const plainBytes = bytes - packedBytes + values.length
   return { bytes, plainBytes, rows, nulls, bounds: parts.bounds ?? null }
 }
 
-/** Returns the page with the values of a dictionary, PLAIN. */
-export function dictionaryPage(values: Uint8Array, count: number): Page {
+/** Writes the page with the values of a dictionary, PLAIN. */
+export function dictionaryPage(memory: PageMemory, values: Uint8Array, count: number): Page {
   const packed = pack(values)
+  const packedBytes = packed.length
   const bytes = withHeader(
+    memory,
     {
       type: 'DICTIONARY_PAGE',
       uncompressed_page_size: values.length,
@@ -73,7 +81,8 @@ export function dictionaryPage(values: Uint8Array, count: number): Page {
     undefined,
     packed,
   )
-  return { bytes, plainBytes: bytes.length - packed.length + values.length, rows: 0, nulls: 0, bounds: null }
+  free(packed, values)
+  return { bytes, plainBytes: bytes - packedBytes + values.length, rows: 0, nulls: 0, bounds: null }
 }
 
 /** Returns the levels in the hybrid of runs and packed bits. */
@@ -94,32 +103,41 @@ export function equalLevels(level: number, count: number): Uint8Array {
 /** Level 1 compresses and decompresses faster than snappy does, to fewer bytes. */
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
 const LEAST_CHUNK = 1024
-const MOST_CHUNK = 1 << 20
+/** Node shares one piece of memory among buffers that are smaller. */
+const LEAST_OWN_BYTES = 64 * 1024
+
+/** zstd's own bound of the result. With so much room it compresses at once, without buffers of its own in between. */
+const chunkSizeOf = (values: Uint8Array) => LEAST_CHUNK + values.length + (values.length >> 8)
 
 function pack(values: Uint8Array): Buffer {
-  const chunkSize = Math.min(MOST_CHUNK, Math.max(LEAST_CHUNK, values.length >> 1))
-  return zstdCompressSync(values, { params: LEVEL, chunkSize })
+  return zstdCompressSync(values, { params: LEVEL, chunkSize: chunkSizeOf(values) })
 }
 
-/** Copies the parts into memory of just their size: results of zlib can hold more than they show. */
+/** Frees what `pack` returned for these values. */
+function free(packed: Buffer, values: Uint8Array): void {
+  if (chunkSizeOf(values) >= LEAST_OWN_BYTES) discard(packed)
+}
+
+/** Copies the parts behind the pages before, and returns the bytes of the page. */
 function withHeader(
+  memory: PageMemory,
   header: PageHeader,
   repetitionLevels: Uint8Array = NONE,
   definitionLevels: Uint8Array = NONE,
   values: Uint8Array = NONE,
-): Uint8Array {
+): number {
   const writer = new ByteWriter(64)
   // The checksum of the page as it lies in the file, for engines that check it.
   const crc = crc32(values, crc32(definitionLevels, crc32(repetitionLevels))) | 0
   writePageHeader(writer, { ...header, crc })
   const parts = [writer.getBytes(), repetitionLevels, definitionLevels, values]
-  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0))
+  const bytes = memory.add(parts.reduce((sum, { length }) => sum + length, 0))
   let at = 0
   for (const part of parts) {
     bytes.set(part, at)
     at += part.length
   }
-  return bytes
+  return bytes.length
 }
 
 const NONE = new Uint8Array(0)

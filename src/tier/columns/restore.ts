@@ -42,11 +42,17 @@ interface Start {
  * Returns the batches in order, from the one that ends at `from` or later on. Throws DamagedFile.
  */
 export function restoreBatches(fetched: FetchedColumns, from = 0): RestoredBatch[] {
-  return parsing('the record batches of a row group', () => restoreAll(fetched, from))
+  return parsing('the record batches of a row group', () => {
+    const { starts, end } = readStarts(fetched)
+    try {
+      return restoreFrom(fetched, starts, from)
+    } finally {
+      end()
+    }
+  })
 }
 
-function restoreAll(fetched: FetchedColumns, from: number): RestoredBatch[] {
-  const starts = readStarts(fetched)
+function restoreFrom(fetched: FetchedColumns, starts: readonly Start[], from: number): RestoredBatch[] {
   const first = starts.findIndex(({ header, raw }) => viewBatch(raw ?? header).lastOffset >= from)
   if (first < 0) return []
   let size = 0
@@ -70,13 +76,15 @@ function restoreAll(fetched: FetchedColumns, from: number): RestoredBatch[] {
     }
     batches.push(checked(viewBatch(bytes)))
   }
+  rows?.end()
   return batches
 }
 
-function readStarts({ rows, columns }: FetchedColumns): Start[] {
+/** The starts are valid until the caller calls `end`. */
+function readStarts({ rows, columns }: FetchedColumns): { readonly starts: readonly Start[]; end(): void } {
   const cursor = (id: number) => {
     const column = columns.find(each => each.id === id)
-    return column === undefined ? null : new BytesCursor(column)
+    return column === undefined ? null : new BytesCursor(column, true)
   }
   const raws = cursor(FIELD.batchRaw)
   const headers = cursor(FIELD.batchHeader)
@@ -92,7 +100,11 @@ function readStarts({ rows, columns }: FetchedColumns): Start[] {
     starts.push({ row, header: header ?? NOTHING, raw })
   }
   if (starts.length > 0 && starts[0]!.row !== 0) throw new DamagedFile('the first batch of the rows has no header')
-  return starts
+  const end = () => {
+    raws?.end()
+    headers?.end()
+  }
+  return { starts, end }
 }
 
 function bytesAt(cursor: BytesCursor | null): Buffer | null {
@@ -191,6 +203,11 @@ class Rows implements RecordParts {
     const [keys, values] = [find(FIELD.headerKey), find(FIELD.headerValue)]
     this.#headers = keys === undefined || values === undefined ? null : new HeadersCursor(keys, values)
     this.headers = this.#headers ?? NO_HEADERS
+  }
+
+  /** Frees the memory of the rows. */
+  end(): void {
+    for (const cursor of [this.#offsets, this.#timestamps, this.#keys, this.#values, this.#headers]) cursor?.end()
   }
 
   next(): void {

@@ -1,6 +1,7 @@
 // A column chunk of numbers that rarely change from row to row. Its memory is that of the changes.
 
 import { type Bounds, boundOf, type Chunk, type ClosedChunk, numberBounds } from './chunk.ts'
+import { PageMemory, SMALL_SLAB_BYTES } from './page-memory.ts'
 import { dataPage, dictionaryPage } from './pages.ts'
 import { physicalType } from './parquet-schema.ts'
 import type { Leaf } from './table-schema.ts'
@@ -12,6 +13,7 @@ const MOST_ENTRIES = 4096
 export class RunsChunk implements Chunk {
   readonly leaf: Leaf
   readonly #isNullable: boolean
+  readonly #memory = new PageMemory(SMALL_SLAB_BYTES)
   /** NaN stands for null. */
   #values: number[] = []
   #counts: number[] = []
@@ -39,6 +41,10 @@ export class RunsChunk implements Chunk {
   /** Its one page ends with the chunk. */
   cut(): void {}
 
+  end(): void {
+    this.#memory.end()
+  }
+
   close(): ClosedChunk {
     const { leaf } = this
     const [values, counts] = [this.#values, this.#counts]
@@ -60,7 +66,9 @@ export class RunsChunk implements Chunk {
     })
     const isPlain = entries.size === 0 || entries.size > MOST_ENTRIES
     const definitionLevels = this.#isNullable ? levelRuns(values, counts) : undefined
-    const page = dataPage({
+    const memory = this.#memory
+    const dictionary = isPlain ? null : dictionaryPage(memory, plainNumbers(leaf, [...entries.keys()]), entries.size)
+    const page = dataPage(memory, {
       encoding: isPlain ? 'PLAIN' : 'RLE_DICTIONARY',
       values: isPlain ? plainRuns(leaf, values, counts) : indexRuns(entries, values, counts),
       valueCount: rows,
@@ -70,8 +78,9 @@ export class RunsChunk implements Chunk {
     })
     return {
       leaf,
-      dictionary: isPlain ? null : dictionaryPage(plainNumbers(leaf, [...entries.keys()]), entries.size),
+      dictionary,
       pages: [page],
+      bytes: memory.take(),
       encodings: isPlain ? ['PLAIN'] : ['PLAIN', 'RLE_DICTIONARY'],
       valueCount: rows,
       nulls,

@@ -34,7 +34,7 @@ test('a file of a thread is that of the encoder, and restores to the source', as
     const job = await encoders.open(OPTIONS)
     await job.begin(SEGMENT)
     const parts: Uint8Array[] = []
-    for (let i = 0; i < batches.length; i += 7) parts.push(...(await job.add(batches.slice(i, i + 7))))
+    for (let i = 0; i < batches.length; i += 7) parts.push(...(await job.add(job.copy(batches.slice(i, i + 7)))))
     assert.ok(job.writtenBytes > 0 && job.heldBytes > 0)
     const { parts: last, facts } = await job.finish()
     return { bytes: Buffer.concat([...parts, ...last]), facts }
@@ -64,7 +64,7 @@ test('a refused batch is refused by its offset, and the thread makes the next fi
   const job = await encoders.open(OPTIONS)
   await job.begin(SEGMENT)
   const waiting = encoders.open(OPTIONS)
-  await assert.rejects(job.add([batches[2]!, flipped]), (error: unknown) => {
+  await assert.rejects(job.add(job.copy([batches[2]!, flipped])), (error: unknown) => {
     assert.ok(error instanceof BadBatch)
     assert.equal(error.offset, 12)
     assert.match(error.message, /offset 12 cannot be archived: it fails its checksum/)
@@ -156,7 +156,7 @@ test('a job that fails while it is abandoned gives its thread back once', async 
   flipped[70]! ^= 1
   const job = await encoders.open(OPTIONS)
   await job.begin(SEGMENT)
-  const failed = assert.rejects(job.add([flipped]), BadBatch)
+  const failed = assert.rejects(job.add(job.copy([flipped])), BadBatch)
   await Promise.all([failed, job.abandon()])
   const one = await encoders.open(OPTIONS)
   let isOpen = false
@@ -165,7 +165,7 @@ test('a job that fails while it is abandoned gives its thread back once', async 
     return second
   })
   await one.begin(SEGMENT)
-  for (const batch of batches.slice(0, 3)) await one.add([batch])
+  for (const batch of batches.slice(0, 3)) await one.add(one.copy([batch]))
   assert.equal(isOpen, false, 'two files share a thread')
   await one.abandon()
   await (await other).abandon()

@@ -204,10 +204,15 @@ async function firstTimeIn(
   ])
   const cursor = (id: number) => new NumbersCursor(fetched.find(column => column.id === id)!)
   const [timestamps, numbers] = [cursor(FIELD.timestamp), cursor(FIELD.offset)]
-  for (let row = 0; row < times.rows; row++) {
-    const timestamp = toMs(timestamps.next())
-    const offset = numbers.next()
-    if (timestamp >= since && offset >= from) return { offset, timestamp }
+  try {
+    for (let row = 0; row < times.rows; row++) {
+      const timestamp = toMs(timestamps.next())
+      const offset = numbers.next()
+      if (timestamp >= since && offset >= from) return { offset, timestamp }
+    }
+    return null
+  } finally {
+    timestamps.end()
+    numbers.end()
   }
-  return null
 }

@@ -2,6 +2,7 @@
 // the batches of one row group, or of all. Each restored batch must match its own checksum. It does not compare with
 // the segments: the encoder did that, batch by batch.
 
+import { ahead } from '../../base/ahead.ts'
 import { release } from '../../base/copied.ts'
 import type { DataFileFacts } from './data-file.ts'
 import type { ReadRange } from './file-bytes.ts'
@@ -35,7 +36,8 @@ export async function verifyFile(
   let bytes = 0
   for (const group of groups) {
     const summaries: GroupSummary[] = []
-    for await (const part of fetchParts(file, group)) summaries.push(await summarize(part))
+    // The place is asked for the next part while a thread restores this one.
+    for await (const part of ahead(fetchParts(file, group))) summaries.push(await summarize(part))
     const summary = joined(summaries)
     compareGroup(summary, group)
     batches += summary.batches

@@ -31,6 +31,21 @@ test('there is room until the limit; then the file with the largest group closes
   assert.equal(memory.usedBytes, 0)
 })
 
+test('a file makes several calls at once while there is room for them', async () => {
+  const memory = new EncoderMemory(12 * MB)
+  const file = memory.open()
+  assert.equal(await file.room(MB, ENDLESS), 'add')
+  const one = memory.usedBytes
+  assert.equal(file.tryRoom(MB), true)
+  assert.equal(memory.usedBytes, 2 * one)
+  file.held(3 * MB, 0, false)
+  assert.equal(memory.usedBytes, 3 * MB + one, 'the second call runs')
+  file.held(11 * MB, 0, false)
+  assert.equal(memory.usedBytes, 11 * MB)
+  assert.equal(file.tryRoom(MB), false)
+  assert.equal(memory.usedBytes, 11 * MB)
+})
+
 test('a file that becomes the largest while it waits closes its group', async () => {
   const memory = new EncoderMemory(10 * MB)
   const [large, small] = [memory.open(), memory.open()]

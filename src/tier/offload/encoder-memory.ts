@@ -54,6 +54,13 @@ export class EncoderMemory {
   }
 
   /** For FileMemory. */
+  tryRoom(file: FileMemory, more: number): boolean {
+    if (this.usedBytes + more > this.#limitBytes) return false
+    file.reserve(more)
+    return true
+  }
+
+  /** For FileMemory. */
   async decide(file: FileMemory, more: number, patience: Patience): Promise<'add' | 'close'> {
     while (this.usedBytes + more > this.#limitBytes && !patience.isOver) {
       const largest = this.#largest()
@@ -89,6 +96,8 @@ export class FileMemory {
   /** The memory that the encoder keeps for its next group when it has closed one. */
   #idleBytes = 0
   #heldBytes = 0
+  /** The bytes that are counted for each running call, in order. */
+  readonly #added: number[] = []
   #addedBytes = 0
   #leavingBytes = 0
   #growthBytes = FIRST_GROWTH_BYTES
@@ -120,17 +129,24 @@ export class FileMemory {
     return this.#memory.decide(this, more + this.#growthBytes, patience)
   }
 
-  /** For EncoderMemory. */
-  reserve(bytes: number): void {
-    this.#addedBytes = bytes
+  /** Counts as many bytes if there is room for them now. */
+  tryRoom(more: number): boolean {
+    return this.#memory.tryRoom(this, more + this.#growthBytes)
   }
 
-  /** The encoder holds this much after a call; `leavingBytes` of the file are on their way to the store. */
+  /** For EncoderMemory. */
+  reserve(bytes: number): void {
+    this.#added.push(bytes)
+    this.#addedBytes += bytes
+  }
+
+  /** The encoder holds this much after its next call; `leavingBytes` of the file are on their way to the store. */
   held(heldBytes: number, leavingBytes: number, isGroupClosed: boolean): void {
-    const excess = heldBytes + leavingBytes - this.#heldBytes - (this.#addedBytes - this.#growthBytes)
-    if (this.#addedBytes > 0) this.#growthBytes = Math.min(MOST_GROWTH_BYTES, Math.max(this.#growthBytes, excess))
+    const added = this.#added.shift() ?? 0
+    const excess = heldBytes + leavingBytes - this.#heldBytes - (added - this.#growthBytes)
+    if (added > 0) this.#growthBytes = Math.min(MOST_GROWTH_BYTES, Math.max(this.#growthBytes, excess))
     this.#heldBytes = heldBytes
-    this.#addedBytes = 0
+    this.#addedBytes -= added
     this.#leavingBytes += leavingBytes
     if (isGroupClosed) this.#idleBytes = heldBytes
     this.#memory.wake()

@@ -10,6 +10,7 @@ import { type Random, uuidText } from '../../base/random.ts'
 import type { DataFileFacts } from '../columns/data-file.ts'
 import type { EncodeOptions, FileEnd } from '../columns/encode.ts'
 import type { EncodeJob, EncoderThreads } from '../columns/encoder-thread.ts'
+import { HANDED_BYTES, type Handed } from '../columns/handed.ts'
 import { DamagedFile } from '../columns/page-cursors.ts'
 import { type SummarizeGroup, verifyFile } from '../columns/verify.ts'
 import type { AddedFile } from '../iceberg/manifest-writer.ts'
@@ -69,7 +70,7 @@ export class SegmentFailed extends Error {
 }
 
 /** The most bytes of batches that one call hands to a thread, unless one batch is larger. */
-const ADD_BYTES = 1024 * 1024
+const ADD_BYTES = HANDED_BYTES
 
 /**
  * Makes the file of some segments, or several of one segment that is cut into pieces. Rejects with SegmentFailed; with
@@ -202,13 +203,24 @@ async function* encode(
     await encoder.begin({ base, next, ingestedAt: sealedAtMs, aborted })
     let bytes = 0
     // The store reads the next batches while the thread encodes these.
-    for await (const slice of ahead(slices(source.read(partition, base, next)))) {
-      const more = slice.reduce((sum, { length }) => sum + length, 0)
-      while ((await held.room(more, patience)) === 'close') yield* leaving(await encoder.closeGroup(), true)
+    let running: Promise<Uint8Array[]> | null = null
+    for await (const slice of ahead(slices(source.read(partition, base, next), encoder))) {
+      if (running !== null && !held.tryRoom(slice.bytes)) {
+        yield* leaving(await running, false)
+        running = null
+      }
+      // A file waits for room only while none of its calls run.
+      if (running === null)
+        while ((await held.room(slice.bytes, patience)) === 'close') yield* leaving(await encoder.closeGroup(), true)
       checkPatience()
-      yield* leaving(await encoder.add(slice), false)
-      bytes += more
+      const before = running
+      // The thread has these batches when it has encoded those before.
+      running = encoder.add(slice)
+      running.catch(() => {})
+      if (before !== null) yield* leaving(await before, false)
+      bytes += slice.bytes
     }
+    if (running !== null) yield* leaving(await running, false)
     checkBytes(job, bytes)
   }
 
@@ -241,21 +253,21 @@ function checkBytes(job: OffloadJob, bytes: number): void {
 
 const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
 
-/** Yields the batches in pieces for one call each. */
-async function* slices(read: AsyncIterable<readonly Uint8Array[]>): AsyncGenerator<readonly Uint8Array[], void> {
+/** Yields copies of the batches in pieces for one call each: the source overwrites its memory. */
+async function* slices(read: AsyncIterable<readonly Uint8Array[]>, encoder: EncodeJob): AsyncGenerator<Handed, void> {
   for await (const batches of read) {
     let slice: Uint8Array[] = []
     let bytes = 0
     for (const batch of batches) {
       if (slice.length > 0 && bytes + batch.length > ADD_BYTES) {
-        yield slice
+        yield encoder.copy(slice)
         slice = []
         bytes = 0
       }
       slice.push(batch)
       bytes += batch.length
     }
-    if (slice.length > 0) yield slice
+    if (slice.length > 0) yield encoder.copy(slice)
   }
 }
 
