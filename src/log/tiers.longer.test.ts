@@ -126,6 +126,8 @@ class History {
     const { failures } = await this.#clock.passing(this.#opened.logs.runRound(SHARE))
     assert.equal(failures, 0)
     this.steps.push('round')
+    // Records that were deleted, or that the stream had lost, may come back with both losses, until a round trims them.
+    if (this.#hasLostDocuments && this.#hasLostStreams) await this.#takeOver()
   }
 
   async offload(): Promise<void> {
