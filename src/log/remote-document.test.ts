@@ -109,13 +109,16 @@ test('a segment that the table has in part is cut, but not at the log start', ()
   ])
 })
 
-test('archived offsets that the stream has lost are read from the archive, until the local start passes them', () => {
+test('archived offsets that the stream has lost are read from the archive, also if the store forgets a trim', () => {
   const stored = document([segment(0, 40)], { ...REMOTE, ranges: [[0, 40]] })
   const after = afterReading(stored, log(0, 25, { incarnation: 'two' }), read([[0, 40]]))!
   assert.deepEqual([after.remote?.lost, after.remote?.readUnder], [[[25, 40]], 'two'])
   const again = afterReading(after, log(0, 45, { emptyFrom: 20, incarnation: 'three' }), read([[0, 40]]))!
   assert.deepEqual(again.remote?.lost, [[20, 40]])
-  const passed = afterReading(again, log(40, 50, { incarnation: 'four' }), read([[0, 40]]))!
+  const trimmed = afterReading(again, log(40, 50, { incarnation: 'four' }), read([[0, 40]]))!
+  assert.deepEqual(trimmed.remote?.lost, [[20, 40]])
+  const facts = { ranges: [[0, 40]] as const, logStart: 40 }
+  const passed = afterReading(trimmed, log(0, 50, { incarnation: 'five' }), read([], { facts }))!
   assert.deepEqual(passed.remote?.lost, [])
 })
 

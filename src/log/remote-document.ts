@@ -37,9 +37,8 @@ export function afterReading(sealed: SealedSegments, log: AdoptingLog, read: Rea
   const logStart = Math.max(before?.logStart ?? firstStart(log, sealed, facts), facts.logStart)
   const ranges = rangesFrom(facts.ranges, logStart)
   const archivedEnd = ranges.at(-1)?.[1] ?? 0
-  const lost = withSpan(before?.lost ?? [], [log.emptyFrom, archivedEnd]).filter(
-    ([, next]) => next > Math.max(log.start, logStart),
-  )
+  // Spans below the local start count too: a store that forgets the trim brings back what lay around them.
+  const lost = withSpan(before?.lost ?? [], [log.emptyFrom, archivedEnd]).filter(([, next]) => next > logStart)
   const epochs = epochsFrom(before?.epochs ?? read.epochs, logStart)
   const remote: RemoteLog = { logStart, ranges, lost, epochs, version, readUnder: log.incarnation }
   const end = Math.max(sealed.end, archivedEndOf(remote))
