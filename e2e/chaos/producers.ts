@@ -101,7 +101,9 @@ export async function runPlainProducer(run: Run): Promise<void> {
  */
 export function isConnectionLoss(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  return 'syscall' in error || error.message === 'the connection was closed'
+  // If Node knows already that the broker has ended the connection, a write fails without a call of the system.
+  const isEnded = 'code' in error && error.code === 'EPIPE'
+  return isEnded || 'syscall' in error || error.message === 'the connection was closed'
 }
 
 interface Pending {
