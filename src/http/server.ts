@@ -131,6 +131,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
   const { clock, settings } = rooms
   const logger = rooms.logger.named('http')
   const passages = new WeakMap<FastifyRequest, Passage>()
+  const literals = literalsOf(faces)
   let handler: RequestListener | null = null
   const app = fastify({
     serverFactory(given) {
@@ -185,7 +186,8 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     if (request.raw.socket.destroyed) return answer.hijack()
     passages.set(request, { caller: callerOf(request, answer), identity: null, code: null })
     answer.headers(securityHeaders(request.protocol, request.headers.host))
-    const refused = checkRequest(request) ?? (request.is404 ? missing(request) : null)
+    const isMissing = request.is404 || !(literalMethods(request)?.includes(request.method) ?? true)
+    const refused = checkRequest(request) ?? (isMissing ? missing(request) : null)
     if (refused !== null) return send(request, answer, refused)
   })
   // Let other work go first: for a large answer, reading its content, writing it as text and compressing it take
@@ -216,12 +218,20 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     return null
   }
 
-  function missing({ url, method }: FastifyRequest): Problem {
+  /** Returns the methods of a path without parameters; it is no value of the parameter of another path. */
+  function literalMethods({ url }: FastifyRequest): readonly string[] | undefined {
+    return literals.get(url.split('?', 1)[0]!)
+  }
+
+  function missing(request: FastifyRequest): Problem {
+    const { url, method } = request
     const path = url.split('?', 1)[0]!
-    const allowed = [...METHODS, 'HEAD' as const].filter(each => {
-      const found = each === method ? null : app.findRoute({ method: each, url: path })
-      return found !== null && hasParams(found.params)
-    })
+    const allowed =
+      literalMethods(request) ??
+      [...METHODS, 'HEAD' as const].filter(each => {
+        const found = each === method ? null : app.findRoute({ method: each, url: path })
+        return found !== null && hasParams(found.params)
+      })
     if (allowed.length === 0) return problem('NOT_FOUND', 'This path does not exist.')
     return problem('METHOD_NOT_ALLOWED', `This path takes ${allowed.join(', ')}.`, {
       headers: { allow: allowed.join(', ') },
@@ -269,4 +279,15 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     })
   await app.ready()
   return { app, handler: handler! as RequestListener }
+}
+
+/** Returns the methods of each path that has no parameters. */
+function literalsOf(faces: readonly Face[]): ReadonlyMap<string, readonly string[]> {
+  const literals = new Map<string, string[]>()
+  for (const { method, path } of faces.flatMap(({ routes }) => routes)) {
+    if (/[:*]/.test(path)) continue
+    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
+    literals.set(path, [...(literals.get(path) ?? []), ...methods])
+  }
+  return literals
 }

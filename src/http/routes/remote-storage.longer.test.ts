@@ -212,6 +212,8 @@ test('bad input of the routes of the remote tier is refused by name', async t =>
   assert.deepEqual([unknown.status, unknown.code], [404, 'UNKNOWN_TOPIC_OR_PARTITION'])
   assert.equal((await ask('POST', `${JOBS}/retry-failed`, { status: 'done' })).status, 400)
   assert.deepEqual((await ask('GET', JOBS)).body.jobs, [])
+  const notAnId = await ask('GET', `${JOBS}/retry-failed`)
+  assert.deepEqual([notAnId.status, notAnId.headers.get('allow')], [405, 'POST'], 'it is no id of a job')
 })
 
 test('a broker without a remote tier says which setting switches it on', async t => {
