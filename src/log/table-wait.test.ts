@@ -168,12 +168,30 @@ test('a partition that this broker no longer leads ends the wait for the table',
   assert.deepEqual(answers, ['NOT_LEADER_OR_FOLLOWER'])
 })
 
-test('the partitions of a topic take the table over side by side', async t => {
-  const { clock, store, read } = await waitingWorld(t, {}, 4)
-  const before = store.calls.commit
-  const release = store.faults.hold('commit')
+test('the partitions of a topic take the table over side by side, but not too many at one time', async t => {
+  for (const [partitions, atOnce] of [
+    [4, 4],
+    [300, 256],
+  ] as const) {
+    const { clock, store, logs, id, read } = await waitingWorld(t, {}, partitions)
+    const before = store.calls.commit
+    const release = store.faults.hold('commit')
+    read()
+    await clock.settle()
+    assert.equal(store.calls.commit - before, atOnce)
+    release()
+    await clock.settle()
+    for (let index = 0; index < partitions; index++) assert.equal(logs.partition(id, index)?.state.hold, null)
+  }
+})
+
+test('partitions that are opened while the table is read get the next read without a pause', async t => {
+  const { clock, catalogue, logs, id, read } = await waitingWorld(t)
+  await catalogue.change([id], () => ({ partitions: 2 }))
+  const answers = listed([0, 1].map(index => logs.partition(id, index)!.append(batchOf(), 0)))
+  await clock.settle()
+  assert.deepEqual(answers, [])
   read()
   await clock.settle()
-  assert.equal(store.calls.commit - before, 4)
-  release()
+  assert.deepEqual(answers, [0, 0])
 })
