@@ -38,6 +38,8 @@ export class MemoryTier implements ColdTier {
   trouble: ArchiveTrouble | null = null
   /** Holds the answers of the archive until the test resolves it. */
   gate: Promise<void> | null = null
+  /** Holds the reads of tables until the test resolves it. */
+  tableGate: Promise<void> | null = null
 
   readonly archive = {
     read: (place: ArchivePlace, offset: number, maxBytes: number, minOneBatch: boolean, until: number) => {
@@ -63,7 +65,7 @@ export class MemoryTier implements ColdTier {
 
   async table({ id }: { readonly id: string }): Promise<TableFacts> {
     this.tableReads++
-    await Promise.resolve()
+    await this.tableGate
     if (this.trouble !== null) throw new TierAway('away', 'why' in this.trouble ? this.trouble.why : 'it is busy')
     const table = this.#tables.get(id)
     const { version = 0, archived = { ranges: new Map(), logStarts: new Map() } } = table ?? {}

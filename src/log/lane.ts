@@ -8,6 +8,8 @@
 //                                          |--unavailable--> refused, then the same
 //                                          '--unknown, fenced, misplaced--> settling --landed--> the same
 //                                                                               '--not landed--> formed again
+//
+// While the table of a topic is read for the first time, the lane is idle and its batches wait (table-wait.ts).
 
 import { type Clock, sleep, type Timer } from '../base/clock.ts'
 import {
@@ -44,6 +46,7 @@ import { damaged, type PartitionState } from './partition-state.ts'
 import { producerIdOf } from './producers.ts'
 import type { RefusedBatches } from './refused-batches.ts'
 import { type EncodedRecords, sealBatch } from './stored-batch.ts'
+import { TableWait } from './table-wait.ts'
 import { CHUNK_BYTES } from './time-index.ts'
 
 /** The answer to a successful append. */
@@ -134,6 +137,8 @@ export class Lane {
   #idle: (() => void)[] = []
   /** Ends the pause of a settlement. */
   #tryAgain: (() => void) | null = null
+  /** The wait for the table of the topic; null unless a batch has waited for it since the hold began. */
+  #tableWait: TableWait | null = null
 
   constructor(rooms: LaneRooms, state: PartitionState) {
     this.#rooms = rooms
@@ -165,17 +170,21 @@ export class Lane {
         nextOffset: -1,
         logAppendTimeMs: -1,
       })
-      if (!this.#isBusy && !this.#isDue) {
-        this.#isDue = true
-        this.#rooms.due(this)
-      }
+      this.#wake()
     })
+  }
+
+  /** Forms a group after this turn if the lane is idle. */
+  #wake(): void {
+    if (this.#isBusy || this.#isDue) return
+    this.#isDue = true
+    this.#rooms.due(this)
   }
 
   /** Sends the next group to the store, unless an append is in flight or no batch waits. */
   form(): void {
     this.#isDue = false
-    if (this.#isBusy) return
+    if (this.#isBusy || this.#waitsForTable()) return
     const group = this.#formGroup()
     if (group === null) {
       this.#rest()
@@ -185,6 +194,27 @@ export class Lane {
     this.#group = group
     if (group.pending.every(({ encoding }) => encoding === null)) this.#send(group)
     else void this.#encode(group).then(() => this.#send(group))
+  }
+
+  /** Returns true if the batches of the lane wait for the first read of the topic's table. */
+  #waitsForTable(): boolean {
+    const state = this.#state
+    const { hold, firmHold, refusal, damage } = state
+    // In each of these cases they are refused, or go.
+    if (hold === null || (firmHold ?? refusal ?? damage) !== null || this.#queue.length === 0) return false
+    this.#tableWait ??= new TableWait(this.#rooms.clock, () => this.#wake())
+    state.holdNews ??= () => {
+      if (state.hold === null) this.#endTableWait()
+      // Not at once: the state is about to change further.
+      this.#wake()
+    }
+    return !this.#tableWait.isOver
+  }
+
+  #endTableWait(): void {
+    this.#tableWait?.end()
+    this.#tableWait = null
+    this.#state.holdNews = null
   }
 
   #send(group: Group): void {
@@ -318,6 +348,7 @@ export class Lane {
   async close(): Promise<void> {
     const refusal = this.#state.refusal!
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) answer(next, refusal)
+    this.#endTableWait()
     this.#tryAgain?.()
     if (this.#isBusy) await new Promise<void>(resolve => this.#idle.push(resolve))
     this.#deadlineTimer?.cancel()
@@ -744,15 +775,19 @@ export class Lane {
   #expire(): void {
     const nowMs = this.#rooms.clock.monotonic()
     let next = Number.POSITIVE_INFINITY
-    const look = (pending: Pending, message: string) => {
+    const look = (pending: Pending, late: () => Refusal) => {
       if (pending.answer === null) return
       const dueMs = this.#dueMs(pending)
-      if (dueMs <= nowMs) answer(pending, because(REQUEST_TIMED_OUT, message))
+      if (dueMs <= nowMs) answer(pending, late())
       else next = Math.min(next, dueMs)
     }
-    for (const pending of this.#group?.pending ?? []) look(pending, UNKNOWN_OUTCOME)
-    for (const pending of this.#group?.repeats ?? []) look(pending, UNKNOWN_OUTCOME)
-    for (let i = 0; i < this.#queue.length; i++) look(this.#queue.at(i)!, tooLate(this.#queue.at(i)!, nowMs))
+    const unknown = () => because(REQUEST_TIMED_OUT, UNKNOWN_OUTCOME)
+    for (const pending of this.#group?.pending ?? []) look(pending, unknown)
+    for (const pending of this.#group?.repeats ?? []) look(pending, unknown)
+    for (let i = 0; i < this.#queue.length; i++) {
+      const pending = this.#queue.at(i)!
+      look(pending, () => this.#state.hold ?? because(REQUEST_TIMED_OUT, tooLate(pending, nowMs)))
+    }
     this.#deadlineTimer = null
     this.#deadlineMs = Number.POSITIVE_INFINITY
     if (next < Number.POSITIVE_INFINITY) this.#arm(next)

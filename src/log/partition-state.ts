@@ -78,6 +78,10 @@ export class PartitionState {
   mustLeave = false
   /** Why the table could not be read at the last attempt; null if there was none. */
   whyUnread: string | null = null
+  /**
+   * Called when the hold is lifted, and when the batches that wait for it have to be refused. Null if none waits.
+   */
+  holdNews: (() => void) | null = null
   /** The newest version of the table that the leader has seen. It may have changed nothing in this partition. */
   seenVersion = 0
   /** When its document last changed, by the count of remote-news.ts; 0 for a topic that has never been remote. */
@@ -160,6 +164,14 @@ export class PartitionState {
     return offset < start ? [remote.logStart, start] : spanWith(lost, offset)
   }
 
+  /**
+   * The refusal of appends that do not wait for the end of the hold. During the first attempt to read the table they
+   * wait in the lane.
+   */
+  get firmHold(): Refusal | null {
+    return this.whyUnread === null ? null : this.hold
+  }
+
   /** Notes why the table could not be read. */
   failedToRead(why: string): void {
     this.whyUnread = why
@@ -174,6 +186,7 @@ export class PartitionState {
     this.lost = remote === null ? NO_SPANS : remote.lost
     this.hold = this.isRemote && this.epoch > 0 ? this.#holdOf(remote) : null
     if (this.hold === null) this.whyUnread = null
+    if (this.hold === null || this.whyUnread !== null) this.holdNews?.()
   }
 
   #holdOf(remote: RemoteLog | null): Refusal | null {
@@ -279,6 +292,7 @@ export class PartitionState {
       `The store has lost ${this.name}; it begins again, empty, once all of its records are deleted (DeleteRecords to -1).`,
     )
     this.waits.wake()
+    this.holdNews?.()
   }
 
   /** Updates the state after the store has dropped this many bytes of batches. The log begins at `start`. */

@@ -283,7 +283,7 @@ export class Partition {
    * - NOT_ENOUGH_REPLICAS_AFTER_APPEND. The batch is in the log, but may be lost.
    */
   append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {
-    const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#state.hold ?? this.#check(batch)
+    const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#state.firmHold ?? this.#check(batch)
     if (refusal !== null) return this.#refused(batch, refusal)
     const isCompacted = this.#state.topic.resolved.cleanupPolicy.includes('compact')
     if (!isCompacted && this.#lastCheck === null) return this.#lane.append(batch, timeoutMs, stallMs)
@@ -313,7 +313,7 @@ export class Partition {
     stallMs: number,
   ): Promise<Appended | Refusal> {
     const entered = Promise.all([check, this.#lastCheck]).then(([found]) => {
-      const refusal = found ?? this.#checkOpen() ?? this.#state.damage ?? this.#state.hold
+      const refusal = found ?? this.#checkOpen() ?? this.#state.damage ?? this.#state.firmHold
       const answer = refusal === null ? this.#lane.append(batch, timeoutMs, stallMs) : this.#refused(batch, refusal)
       // In an object, because the batches behind it do not wait for its answer.
       return { answer }

@@ -4,6 +4,8 @@
 // over newer versions with the same function.
 
 import { type Clock, sleep } from '../base/clock.ts'
+import { ENDLESS } from '../base/patience.ts'
+import { Semaphore } from '../base/semaphore.ts'
 import { isStoreFailure } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type ColdTier, type TableFacts, TierAway } from './archive.ts'
@@ -27,14 +29,19 @@ export interface TableReadRooms {
 const FIRST_BACKOFF_MS = 50
 const LONGEST_BACKOFF_MS = 10_000
 
+/** The most partitions, of all topics, whose documents are changed at one time. */
+const ADOPT_AT_ONCE = 256
+
 export class TableReads {
   readonly #rooms: TableReadRooms
   /** The topics whose tables are being read. */
   readonly #running = new Set<string>()
+  readonly #turns: Semaphore
   #isClosed = false
 
   constructor(rooms: TableReadRooms) {
     this.#rooms = rooms
+    this.#turns = new Semaphore(rooms.clock, ADOPT_AT_ONCE)
   }
 
   /** Reads the table of a partition that waits for it. */
@@ -70,8 +77,12 @@ export class TableReads {
           this.#warnUnread(waiting, new Error(NO_TIER))
           return
         }
-        await this.#attempt(tier, waiting)
-        if (this.#waiting(topicId).length > 0) await sleep(clock, backoffMs)
+        const isRead = await this.#attempt(tier, waiting)
+        const tried = new Set(waiting)
+        const left = this.#waiting(topicId)
+        // Partitions that were opened during the read need another one.
+        if (isRead && left.some(partition => !tried.has(partition))) continue
+        if (left.length > 0) await sleep(clock, backoffMs)
       }
     } finally {
       // In one turn with the last look at those that wait: a partition that comes later begins anew.
@@ -79,21 +90,43 @@ export class TableReads {
     }
   }
 
-  async #attempt(tier: ColdTier, waiting: readonly Partition[]): Promise<void> {
+  /** Resolves with false if the table, or a document that its ranges belong in, could not be read. */
+  async #attempt(tier: ColdTier, waiting: readonly Partition[]): Promise<boolean> {
     // The table must be read after the lead was taken: a former leader's segments may be archived until then.
     const leads = waiting.map(partition => ({ partition, lead: leadOf(partition) }))
+    let facts: TableFacts
     try {
-      const facts = await tier.table(waiting[0]!.state.topic)
-      for (const { partition, lead } of leads) {
-        if (this.#isClosed) return
-        await adoptTable({ ...this.#rooms, tier }, partition, lead, facts)
-        if (partition.state.sealed.isReadable) continue
+      facts = await tier.table(waiting[0]!.state.topic)
+      for (const { state } of waiting) checkVersion(facts, state)
+    } catch (error) {
+      const failure = failureOf(error)
+      for (const { state } of waiting) state.failedToRead(failure.message)
+      this.#warnUnread(waiting, failure)
+      return false
+    }
+    // Side by side, so that the producers of a topic wait for the table about once, and not for each partition in turn.
+    const failures = await Promise.all(leads.map(({ partition, lead }) => this.#adopt(tier, partition, lead, facts)))
+    const failure = failures.find(each => each !== null) ?? null
+    if (failure !== null) this.#warnUnread(waiting, failure)
+    return failure === null
+  }
+
+  /** Resolves with the error if the table could not be taken over for this partition. */
+  async #adopt(tier: ColdTier, partition: Partition, lead: Lead, facts: TableFacts): Promise<Error | null> {
+    await this.#turns.take(1, ENDLESS)
+    try {
+      if (this.#isClosed) return null
+      await adoptTable({ ...this.#rooms, tier }, partition, lead, facts)
+      if (!partition.state.sealed.isReadable) {
         partition.state.failedToRead('the document of its segments cannot be read')
       }
+      return null
     } catch (error) {
-      if (!(error instanceof TierAway) && !isStoreFailure(error)) throw error
-      for (const { partition } of leads) partition.state.failedToRead(error.message)
-      this.#warnUnread(waiting, error)
+      const failure = failureOf(error)
+      partition.state.failedToRead(failure.message)
+      return failure
+    } finally {
+      this.#turns.give(1)
     }
   }
 
@@ -151,10 +184,7 @@ export async function adoptTable(
   const isSame = () => state.epoch === epoch && state.incarnation === incarnation && state.isRemote
   if (state.mustLeave) await leave(documents, state)
   if (!isSame()) return
-  // Documents may know more than the notices do. Offsets that an older table lacks may have been archived.
-  const { version: known = 0 } = state.sealed.remote ?? {}
-  if (facts.version < known)
-    throw new TierAway('damaged', `the place has version ${facts.version} of the table, and it had version ${known}`)
+  checkVersion(facts, state)
   const own = facts.partition(state.index)
   const epochs = state.sealed.remote === null && own.ranges.length > 0 ? await archivedEpochs(tier, state) : []
   const { end } = state.sealed
@@ -170,6 +200,21 @@ export async function adoptTable(
   state.waits.changed()
   // The open chunk must not begin below a segment that the table has.
   if (state.archivedEnd > state.end || state.sealed.end > end) partition.reopen()
+}
+
+/**
+ * Throws TierAway if the table is older than a document says. Documents may know more than the notices do. Offsets that
+ * an older table lacks may have been archived.
+ */
+function checkVersion({ version }: TableFacts, { sealed: { remote }, mustLeave }: PartitionState): void {
+  if (remote === null || mustLeave || version >= remote.version) return
+  throw new TierAway('damaged', `the place has version ${version} of the table, and it had version ${remote.version}`)
+}
+
+/** Returns the error of an attempt that is made again later. Throws every other error. */
+function failureOf(error: unknown): Error {
+  if (error instanceof TierAway || isStoreFailure(error)) return error
+  throw error
 }
 
 /** Notes in the document that the topic has left the remote tier. Throws what the store throws. */

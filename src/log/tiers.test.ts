@@ -123,6 +123,24 @@ test('one read of a table serves all partitions of its topic', async t => {
   for (let index = 0; index < 50; index++) await append(world.partition('orders', index))
 })
 
+test('a table that is older than the document of one partition knows is taken for none of its topic', async t => {
+  const tier = new MemoryTier()
+  const world = await openLogWorld(t, { coldTier: tier, overrides: { 'storage.worker.enabled': false } })
+  const { id } = await world.create('orders', CONFIGS, 2)
+  await world.clock.advance(1_000)
+  const orders = world.partition('orders', 1)
+  await append(orders, 3)
+  await offload({ ...world, tier, id, orders }, orders)
+  assert.equal((await world.logs.sealedSegments(id, 0)).remote?.version, 0)
+  const without = { coldTier: new MemoryTier(), clock: world.clock, store: world.store.reopen() }
+  const next = await openLogWorld(t, without)
+  await world.clock.advance(1_000)
+  for (const index of [0, 1]) {
+    const refusal = await next.partition('orders', index).append(batchOf(1), 0)
+    assert.match(isRefusal(refusal) ? refusal.message : '', /has version 0 of the table, and it had version 1/)
+  }
+})
+
 test('an idle round reads no table and writes nothing', async t => {
   const world = await tieredWorld(t)
   await append(world.orders, 3)

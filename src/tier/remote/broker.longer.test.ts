@@ -222,6 +222,38 @@ test('a broker that starts while the bucket is away serves what is local, and ta
   assert.equal(splitBatches(await readAll(wire, 'orders', 0)).length, 4)
 })
 
+test('new topics take their first records at the first request, and so does a broker that has started', async t => {
+  const stub = await startS3Stub(t)
+  // Each answer of the bucket takes longer than a producer needs to be there.
+  stub.faultOf = () => ({ delayMs: 5 })
+  const { path, values } = inBucket(stub)
+  const settings = { ...TICK, ...values, 'storage.remote.path': path!, 'storage.remote.iceberg.read.threads': 4 }
+  const dir = await mkdtemp(join(tmpdir(), 'ketch-new-'))
+  t.after(() => rm(dir, { recursive: true, force: true }))
+  const names = Array.from({ length: 30 }, (_, i) => `new-${i}`)
+  const indexes = [0, 1, 2, 3]
+  const first = await startBroker(t, settings, { dir })
+  const sent = await Promise.all(
+    names.map(async name => {
+      await createTopic(first, name, indexes.length, { 'remote.storage.enable': 'true' })
+      return await sendToAll(await first.connect(), name, indexes)
+    }),
+  )
+  assert.deepEqual(sent.flat(), Array(120).fill([0, 0]))
+  await first.broker.close()
+  const next = await startBroker(t, settings, { dir })
+  const again = await Promise.all(names.map(async name => await sendToAll(await next.connect(), name, indexes)))
+  assert.deepEqual(again.flat(), Array(120).fill([0, 1]))
+})
+
+/** Sends a record to each partition in one request. Resolves with the error codes and the offsets of the answer. */
+async function sendToAll(wire: Wire, topic: string, indexes: readonly number[]): Promise<(readonly number[])[]> {
+  const partitionData = indexes.map(index => ({ index, records: encodeBatch([{ key: null, value: topic }]) }))
+  const body = { acks: -1, timeoutMs: 10_000, topicData: [{ name: topic, partitionData }] }
+  const { responses } = await wire.send(produce, 9, body)
+  return responses[0]!.partitionResponses.map(({ errorCode, baseOffset }) => [errorCode, Number(baseOffset)])
+}
+
 test('the holder stops between upload and commit: another one offloads, and each record is there once', async t => {
   const stub = await startS3Stub(t)
   const { path, values } = inBucket(stub)
