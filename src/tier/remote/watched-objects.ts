@@ -1,5 +1,5 @@
-// A place whose requests tell a watch what became of them: the breaker hears of a place that is away, the log of one that
-// is full, and the metrics of the writes of data files. It changes nothing.
+// A place whose requests tell a watch what became of them: the breaker hears of a place that is away, the log of one
+// that is full, and the metrics of the writes of data files. It changes nothing.
 
 import type { Clock } from '../../base/clock.ts'
 import { ObjectStoreError, type Objects } from '../objects/objects.ts'
