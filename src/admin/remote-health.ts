@@ -8,6 +8,7 @@ import type { UnreadTable } from '../log/table-reads.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { RemoteTier, TierState } from '../tier/remote/remote-tier.ts'
 import { storageStats } from './remote-storage.ts'
+import { sentence, sentences } from './sentences.ts'
 
 export interface RemoteHealthRooms {
   readonly remoteTier: Pick<RemoteTier, 'uri' | 'state' | 'backlog'> | null
@@ -29,7 +30,7 @@ export function remoteDetails(rooms: RemoteHealthRooms): Readonly<Record<string,
     const without = [...topics.values()].filter(({ resolved }) => resolved.remoteStorageEnable)
     if (without.length === 0 && unread.length === 0) return null
     const missing = `svc.storage.remote.path is not set on this broker, so it cannot serve the records of these topics that only the remote tier has: ${named(without)}.`
-    return { isEnabled: false, warning: [...(without.length === 0 ? [] : [missing]), ...unread].join(' ') }
+    return { isEnabled: false, warning: sentences([...(without.length === 0 ? [] : [missing]), ...unread]) }
   }
   const state = tier.state()
   const nameOf = (topicId: string) => topicsById.get(topicId)?.name ?? topicId
@@ -37,7 +38,7 @@ export function remoteDetails(rooms: RemoteHealthRooms): Readonly<Record<string,
   const { backlogSegments, backlogBytes, backlogAgeSeconds } = storageStats({ ...rooms, remoteTier: tier })
   return {
     ...{ place: tier.uri, breaker: state.breaker, backlogSegments, backlogBytes, backlogAgeSeconds },
-    ...(warnings.length > 0 && { warning: warnings.join(' ') }),
+    ...(warnings.length > 0 && { warning: sentences(warnings) }),
   }
 }
 
@@ -71,8 +72,6 @@ function unreadWarnings(unread: readonly UnreadTable[]): readonly string[] {
   const more = unread.length - warnings.length
   return more === 0 ? warnings : [...warnings, `Neither do ${counted(more, 'further topic')}.`]
 }
-
-const sentence = (text: string) => (text.endsWith('.') ? text : `${text}.`)
 
 function counted(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`

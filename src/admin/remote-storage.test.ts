@@ -79,7 +79,10 @@ test('the remote tier is described with a page of its tables', async () => {
 })
 
 test('a table that cannot be read has its reason and no numbers, and the others are shown', async () => {
-  const foreign = [{ topicId: 'id of c', why: 'A file is missing.' }]
+  const foreign = [
+    { topicId: 'id of b', why: 'another program wrote it' },
+    { topicId: 'id of c', why: 'A file is missing.' },
+  ]
   const answers: Record<string, () => Promise<TableDescription | null>> = {
     'id of a': () => Promise.reject(new TierAway('away', 'The store answered 503.')),
     'id of b': async () => null,
@@ -91,7 +94,7 @@ test('a table that cannot be read has its reason and no numbers, and the others 
     tables.map(({ version, trouble }) => [version, trouble]),
     [
       [null, 'The store answered 503.'],
-      [null, 'The table does not exist any more.'],
+      [null, 'another program wrote it. The table does not exist any more.'],
       [4, 'A file is missing.'],
     ],
   )

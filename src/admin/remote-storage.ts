@@ -10,6 +10,7 @@ import type { Settings } from '../settings/settings.ts'
 import { capabilityStates } from '../settings/switches.ts'
 import { isStoreFailure } from '../store/store.ts'
 import type { RemoteTier, TableName } from '../tier/remote/remote-tier.ts'
+import { sentences } from './sentences.ts'
 
 export interface RemoteRooms {
   /** Null on a broker without storage.remote.path. */
@@ -101,7 +102,13 @@ async function describeTable(
 ): Promise<RemoteTable> {
   const unknown = (trouble: string): RemoteTable => {
     const numbers = { version: null, snapshots: null, files: null, bytes: null, rows: null }
-    return { topic, topicId, location: null, ...numbers, trouble: foreign === null ? trouble : `${foreign} ${trouble}` }
+    return {
+      topic,
+      topicId,
+      location: null,
+      ...numbers,
+      trouble: sentences(foreign === null ? [trouble] : [foreign, trouble]),
+    }
   }
   // A place that is known to be away gets no further questions.
   const { breaker, why } = tier.state()

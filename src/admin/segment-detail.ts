@@ -11,6 +11,7 @@ import { whyNoTier } from './remote-storage.ts'
 import type { Inspection, SegmentInspections } from './segment-inspections.ts'
 import type { TieredSegment } from './segment-tiers.ts'
 import { type KnownSegments, segmentsOf } from './segments.ts'
+import { sentences } from './sentences.ts'
 
 export interface DetailRooms extends ReachRooms {
   readonly remoteTier: RemoteTier | null
@@ -52,7 +53,7 @@ export async function describeSegment(
   ])
   const isUnread = job !== null && 'kind' in job
   const troubles = [page.trouble, isUnread ? job.why : null, inspection.trouble].filter(each => each !== null)
-  const trouble = troubles.length === 0 ? null : troubles.join(' ')
+  const trouble = troubles.length === 0 ? null : sentences(troubles)
   return { segment, job: isUnread ? null : job, inspection, trouble }
 }
 

@@ -44,7 +44,7 @@ test('tables, jobs and segments are shown, also as JSON', async t => {
   const segments = await run('storage segments orders 0')
   assert.equal(segments.status, 0)
   assert.match(segments.out, /^start offset +0\nlocal start offset +1\nend offset +1\nremote ranges +0-0\n/)
-  assert.match(segments.out, /^ *0 +1 +remote +sealed +- +- +- +-\n *1 +1 +local +active /m)
+  assert.match(segments.out, /^ *0 +1 +remote +sealed +- +- +- +-\n *1 +1 +local +active +0 +0 B +- +-$/m)
 
   await eventually('the job is done', async () => (await run('storage jobs --status=done')).out.includes(' done '))
   const jobs = await run('storage jobs')

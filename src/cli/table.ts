@@ -50,9 +50,10 @@ export function bytes(count: number | null): string | null {
 }
 
 /**
- * Returns milliseconds since 1970 as ISO 8601. A producer may write a timestamp beyond every date: it stays a number.
+ * Returns milliseconds since 1970 as ISO 8601; null for -1, which is Kafka's word for no timestamp. A producer may
+ * write a timestamp beyond every date: it stays a number.
  */
 export function time(atMs: number | null): string | null {
-  if (atMs === null) return null
+  if (atMs === null || atMs === -1) return null
   return Math.abs(atMs) > LATEST_DATE_MS ? String(atMs) : new Date(atMs).toISOString()
 }

@@ -120,8 +120,8 @@ export function JobStatus({ job }: { readonly job: ShownJob }) {
       </span>
       {failure !== null && (
         <span className="block max-w-dialog text-dense text-muted">
-          <VisibleText text={failure.why} />{' '}
-          <span className="max-sm:hidden">
+          <VisibleText text={failure.why} />
+          <span className="block max-sm:hidden">
             <Time ms={Date.parse(failure.failedAt)} />
           </span>
           {failure.offset !== null && (

@@ -55,9 +55,10 @@ export function RemoteTab() {
             <p className="max-w-wide text-muted">
               Each topic is a table of the namespace <code className="font-mono">{remote.namespace}</code> in the
               catalog of this broker. The guide <code className="font-mono">docs/guides/iceberg.md</code> has the lines
-              for ClickHouse, DuckDB, pyiceberg, Spark and Trino.
+              for ClickHouse, DuckDB, pyiceberg, Spark and Trino. ClickHouse needs{' '}
+              <code className="font-mono">/v1</code> at the end of the address.
             </p>
-            <Command text={`${location.origin}/iceberg/v1`} label="Address of the catalog" />
+            <Command text={`${location.origin}/iceberg`} label="Address of the catalog" />
           </Section>
           <CopyAsCommand task={{ do: 'show-remote-storage' }} />
         </>
@@ -73,7 +74,8 @@ function Warnings({ remote: { breaker, trouble, createOnly, suspended, passed } 
       {breaker === 'open' && (
         <p className="mb-3 rounded-card bg-danger-soft p-3 text-danger">
           The place does not answer{trouble === null ? '.' : ': '}
-          {trouble !== null && <VisibleText text={trouble} />} Segments stay in the local tier, and no attempt is spent.
+          {trouble !== null && <VisibleText text={trouble.endsWith('.') ? trouble : `${trouble}.`} />} Segments stay in
+          the local tier, and no attempt is spent.
         </p>
       )}
       {createOnly === 'broken' && (

@@ -65,7 +65,7 @@ function Sentence({ topic }: { readonly topic: TopicDescription }) {
   const parts = [
     counted(partitions, 'partition'),
     ...(records === null ? [] : [counted(records, 'record')]),
-    ...(sizeBytes === null ? [] : [bytes(sizeBytes)]),
+    ...(sizeBytes === null ? [] : [isTiered ? `${bytes(sizeBytes)} in the local tier` : bytes(sizeBytes)]),
     retentionOf(topic, isTiered),
   ]
   return <span className="tabular-nums">{parts.join(' · ')}</span>

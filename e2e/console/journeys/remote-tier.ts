@@ -27,6 +27,8 @@ export const remoteTier: Journey = {
     assert.match(await stat('Circuit breaker').innerText(), /closed/)
     assert.match(await stat('Create-only probe').innerText(), /kept/)
     assert.match(await stat('Segments that wait').innerText(), /^2\n/)
+    // Most engines take this address as it is, and put the version behind it.
+    await page.getByText(/^http:\/\/\S+\/iceberg$/).waitFor()
     await page.getByText('Copy as command').click()
     await page.getByRole('region', { name: 'ketch' }).getByText('storage remote').waitFor()
     await page.getByLabel('Filter by topic').fill('nothing like this')

@@ -8,7 +8,7 @@ import { table } from '../table.ts'
 export const storageCommands: readonly Command[] = [
   {
     name: 'storage run',
-    doc: 'Starts a round of the storage worker, or joins the one in progress: it rolls segments, drops old data and cleans compacted topics on all brokers. The exit status is 1 if a broker did not run its part.',
+    doc: 'Starts a round of the storage worker, or joins the one in progress: it rolls segments, drops old data, cleans compacted topics and offloads segments on all brokers. The exit status is 1 if a broker did not run its part.',
     args: [],
     options: {},
     async run(call) {

@@ -136,6 +136,20 @@ test('a folder that cannot be created is told, and rejects each call', async t =
   await assert.rejects(objects.read('a'), failing('away', /the folder does not exist/))
 })
 
+test('a file in the place of the folder is told, and is not taken for an empty folder', async t => {
+  const folder = await folderOf(t)
+  const file = join(folder, 'file')
+  await writeFile(file, '')
+  const warned: string[] = []
+  const objects = await open(t, file, text => warned.push(text))
+  assert.deepEqual(warned, [`cannot create the folder ${file}: a file has this name`])
+  const away = failing('away', /\/file: the folder does not exist: it is a file, or a part of its path is one$/)
+  await assert.rejects(objects.read('a'), away)
+  await assert.rejects(objects.stat('a/b'), away)
+  await assert.rejects(objects.create('a', A), away)
+  await assert.rejects(Array.fromAsync(objects.list('')), away)
+})
+
 test('a folder in a file system that creates none is told at once', async t => {
   const warned: string[] = []
   await open(t, '/proc/ketch/tables', text => warned.push(text))

@@ -40,7 +40,8 @@ export async function openFolder(path: string, deps: FolderDeps): Promise<Object
       for (let made = path; made !== dirname(first); made = dirname(made)) await syncFolder(dirname(made))
   } catch (error) {
     // A disk that is away must not end the start. A folder that is missing rejects each call.
-    deps.warn(`cannot create the folder ${path}: ${(error as Error).message}`)
+    const why = codeOf(error) === 'EEXIST' ? 'a file has this name' : (error as Error).message
+    deps.warn(`cannot create the folder ${path}: ${why}`)
   }
   return folderObjects(path, deps)
 }
@@ -55,14 +56,15 @@ function folderObjects(folder: string, { clock, random, warn }: FolderDeps): Obj
 
   /**
    * Resolves with the path of the folder itself. A folder that is not there would look like an empty one, and a table
-   * in it as if it had never been; so its absence is an error.
+   * in it as if it had never been; so its absence is an error. The slash asks for a folder: a file has none below it.
    */
   async function rootPath(): Promise<string> {
     try {
-      return await realpath(folder)
+      return await realpath(`${folder}/`)
     } catch (error) {
       if (!isAbsence(error)) throw folderError(`open ${folder}`, error)
-      throw new ObjectStoreError('away', `cannot open ${folder}: the folder does not exist`, error)
+      const why = codeOf(error) === 'ENOTDIR' ? ': it is a file, or a part of its path is one' : ''
+      throw new ObjectStoreError('away', `cannot open ${folder}: the folder does not exist${why}`, error)
     }
   }
 

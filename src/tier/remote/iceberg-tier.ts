@@ -48,10 +48,15 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
   }
   const objects = watchedObjects(opened, clock, {
     away: () => breaker.suspect(),
+    full: reason =>
+      logger
+        .limited('full', MINUTE_MS)
+        .warn('the place of the remote tier is full: segments wait, and no attempt is spent', { reason }),
     wrote: (tookMs, isDone) => (isDone ? wrote.done : wrote.failed).observe(tookMs),
   })
 
   const namespace = settings.get('storage.remote.catalog.namespace')
+  logger.info(`the remote tier keeps its tables in ${opened.uri}`, { namespace })
   const archive = openArchive(
     objects,
     {
@@ -148,7 +153,7 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
     uri: opened.uri,
     namespace,
     jobs,
-    archive: meteredArchive(archive, clock, metrics),
+    archive: meteredArchive(archive, { clock, metrics, logger }),
     noticed,
     async table({ id, name }) {
       if (notices.state.tables.get(id)?.isDropping === true)

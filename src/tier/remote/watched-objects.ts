@@ -1,5 +1,5 @@
-// A place whose requests tell a watch what became of them: the breaker hears of a place that is away, and the metrics
-// of the writes of data files. It changes nothing.
+// A place whose requests tell a watch what became of them: the breaker hears of a place that is away, the log of one
+// that is full, and the metrics of the writes of data files. It changes nothing.
 
 import type { Clock } from '../../base/clock.ts'
 import { ObjectStoreError, type Objects } from '../objects/objects.ts'
@@ -7,6 +7,8 @@ import { ObjectStoreError, type Objects } from '../objects/objects.ts'
 export interface ObjectsWatch {
   /** A request found the place away, or does not know what became of it. */
   away(): void
+  /** The place has no room for an object. The few bytes of a probe may fit, so that the breaker does not hear of it. */
+  full(why: string): void
   /** After the write of a data file. */
   wrote(tookMs: number, isDone: boolean): void
 }
@@ -14,6 +16,7 @@ export interface ObjectsWatch {
 export function watchedObjects(objects: Objects, clock: Clock, watch: ObjectsWatch): Objects {
   const note = (error: unknown): never => {
     if (error instanceof ObjectStoreError && (error.kind === 'away' || error.kind === 'unknown')) watch.away()
+    if (error instanceof ObjectStoreError && error.kind === 'full') watch.full(error.message)
     throw error
   }
   return {
