@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { offsetCommit } from '../../src/protocol/messages/offset-commit.ts'
@@ -33,10 +36,13 @@ function read(format: 'openmetrics' | 'text', scrape: string): readonly Sample[]
 
 /** Returns the URL of the scrape of a broker that has stored a record and knows a group. */
 async function startWorking(t: TestContext): Promise<string> {
+  const tables = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
+  t.after(() => rm(tables, { recursive: true, force: true }))
   const broker = await startBroker(
     t,
     {
       'admin.security-enabled': false,
+      'storage.remote.path': tables,
       'broker.metrics.offset-refresh-interval': 50,
       'broker.metrics.group-lag-refresh-interval': 50,
     },

@@ -41,7 +41,7 @@ for (const [error, expected] of [
   ],
   [
     answered(404, 'Error', 'XML parse error'),
-    'refused: cannot read s3://b/k: the store answered 404 without an error of S3',
+    'away: cannot read s3://b/k: the store answered 404 without an error of S3',
   ],
   [cut('ECONNREFUSED', 'connect ECONNREFUSED ::1:9'), 'away: cannot read s3://b/k: connect ECONNREFUSED ::1:9'],
   [

@@ -61,6 +61,8 @@ export function kindOf({ status, code }: S3Failure): ObjectStoreErrorKind {
     return TLS.test(code) || ['CredentialsProviderError', 'RegionMissing'].includes(code) ? 'refused' : 'away'
   if (status === 501) return 'refused'
   if (status === 408 || status === 429 || status >= 500 || PASSING.includes(code)) return 'away'
+  // The answer was cut, or it is of another server.
+  if (status === 404 && code === '') return 'away'
   return 'refused'
 }
 
