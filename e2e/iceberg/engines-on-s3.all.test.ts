@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { FOREIGN_SERVERS } from '../objects/servers.ts'
 import { openBrokerWorld } from './broker-world.ts'
 import { ENGINES } from './engines.ts'
+import { EngineFindings } from './findings.ts'
 import { sumsOf } from './sums.ts'
 
 const isLong = process.env.KETCH_LONG === '1'
@@ -24,10 +25,14 @@ test('SQL engines read tables in a bucket with keys of their own', {
   const loaded = await fetch(`${world.catalog}/v1/namespaces/default/tables/${topics[0]}`, { headers })
   const { metadata } = (await loaded.json()) as { metadata: { location: string } }
   assert.ok(metadata.location.startsWith(`s3://${bucket}/ketch/`), metadata.location)
+  const findings = new EngineFindings()
   for (const { name, absence, open } of ENGINES.filter(engine => isLong || !engine.isLong))
-    await t.test(`${name} finds every record once`, { skip: absence }, async t => {
-      const session = await open(world, t)
-      const found = await session.sums(topics.map(topic => ({ topic })))
-      for (const [at, topic] of topics.entries()) assert.deepEqual(found[at], sumsOf(world.topics.get(topic)!), topic)
-    })
+    await t.test(`${name} finds every record once`, { skip: absence }, t =>
+      findings.note(name, 'finds every record once', async () => {
+        const session = await open(world, t)
+        const found = await session.sums(topics.map(topic => ({ topic })))
+        for (const [at, topic] of topics.entries()) assert.deepEqual(found[at], sumsOf(world.topics.get(topic)!), topic)
+      }),
+    )
+  findings.keep('sql-engines-s3', 'a bucket', 'engines-on-s3.all.test.ts')
 })

@@ -2,9 +2,10 @@
 // ClickHouse, pyiceberg and DuckDB run in CI; KETCH_LONG=1 adds Spark and Trino, which take minutes.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { openBrokerWorld } from './broker-world.ts'
 import { ENGINES, type Session } from './engines.ts'
+import { EngineFindings } from './findings.ts'
 import { openFolderWorld } from './folder-world.ts'
 import { type Asked, type SeenRecord, sumsOf } from './sums.ts'
 import type { World } from './world.ts'
@@ -19,6 +20,9 @@ function expected({ topics }: World, { topic, from = 0, until = Number.MAX_SAFE_
 const isLong = process.env.KETCH_LONG === '1'
 const chosen = ENGINES.filter(engine => isLong || !engine.isLong)
 
+const findings = new EngineFindings()
+after(() => findings.keep('sql-engines', 'a folder', 'engines.all.test.ts'))
+
 const WORLDS = { 'that a broker makes': openBrokerWorld, 'with batches of every form': openFolderWorld }
 
 for (const [kind, openWorld] of Object.entries(WORLDS))
@@ -28,7 +32,9 @@ for (const [kind, openWorld] of Object.entries(WORLDS))
     const [topic] = world.topics.keys() as Iterable<string> as [string]
     const each = async (what: string, check: (session: Session, name: string) => Promise<void>) => {
       for (const { name, absence } of chosen)
-        await t.test(`${name} ${what}`, { skip: absence }, () => check(sessions.get(name)!, name))
+        await t.test(`${name} ${what}`, { skip: absence }, () =>
+          findings.note(name, what, () => check(sessions.get(name)!, name)),
+        )
     }
     for (const { name, absence, open } of chosen) if (!absence) sessions.set(name, await open(world, t))
 

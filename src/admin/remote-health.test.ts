@@ -9,7 +9,7 @@ import type { RemoteTier, TierBacklog, TierState } from '../tier/remote/remote-t
 import { remoteDetails } from './remote-health.ts'
 
 const WELL: TierState = {
-  ...{ breaker: 'closed', why: null, sinceMs: 0, createOnly: 'kept', readsWaiting: 0, cacheBytes: 0 },
+  ...{ breaker: 'closed', why: null, sinceMs: 0, full: null, createOnly: 'kept', readsWaiting: 0, cacheBytes: 0 },
   ...{ suspended: 0, passed: 0, foreign: [] },
 }
 const REMOTE = { 'remote.storage.enable': 'true' }
@@ -54,6 +54,7 @@ test('health: each trouble of the remote tier is a warning, and the broker stays
     warning({ breaker: 'open', why: 'The store answered 503.', sinceMs: 0 }),
     'The place has not worked since 1970-01-01T00:00:00.000Z: The store answered 503.',
   )
+  assert.match(warning({ full: 'no room for a.parquet' }) ?? '', /is full, so segments wait: no room for a\.parquet/)
   assert.match(warning({ createOnly: 'broken' }) ?? '', /two requests create the same object.*nothing is committed/)
   assert.match(warning({ suspended: 1 }) ?? '', /^1 offload job without attempts left/)
   assert.match(warning({ passed: 3 }) ?? '', /dropped 3 segments of the last day before the offload\.$/)

@@ -43,12 +43,13 @@ export function remoteDetails(rooms: RemoteHealthRooms): Readonly<Record<string,
 }
 
 function warningsOf(state: TierState, nameOf: (topicId: string) => string): readonly string[] {
-  const { breaker, why, sinceMs, createOnly, suspended, passed, foreign } = state
+  const { breaker, why, sinceMs, full, createOnly, suspended, passed, foreign } = state
   const warnings: string[] = []
   if (breaker === 'open') {
     const since = new Date(sinceMs).toISOString()
     warnings.push(`The place has not worked since ${since}: ${why ?? 'no reason is known'}`)
   }
+  if (full !== null) warnings.push(`The place is full, so segments wait: ${full}`)
   if (createOnly === 'broken')
     warnings.push('The place lets two requests create the same object, so nothing is committed to it.')
   if (suspended > 0)

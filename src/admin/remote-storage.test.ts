@@ -12,7 +12,7 @@ const BACKLOG: TierBacklog = {
   ...{ segmentsPerMin: 2, bytesPerMin: 600 },
 }
 const WELL: TierState = {
-  ...{ breaker: 'closed', why: null, sinceMs: 0, createOnly: 'kept', readsWaiting: 1, cacheBytes: 5 },
+  ...{ breaker: 'closed', why: null, sinceMs: 0, full: null, createOnly: 'kept', readsWaiting: 1, cacheBytes: 5 },
   ...{ suspended: 1, passed: 2, foreign: [] },
 }
 const TABLE: TableDescription = { location: 's3://b/t', version: 4, snapshots: 2, files: 3, bytes: 30, rows: 300 }

@@ -5,12 +5,17 @@ import type { ArchivePlace } from '../../log/archive.ts'
 import { loadPart } from './load-part.ts'
 import type { ReadQueue } from './read-queue.ts'
 import type { ReadRooms } from './reading.ts'
-import { checkLost, locate, type Spot } from './spots.ts'
+import { checkLost, locate, type PartAt, type Spot } from './spots.ts'
 import type { LoadedTable } from './tables.ts'
 import { troubleOf } from './trouble.ts'
 
 /** The parts that are read ahead of one reader. */
-const PARTS_AHEAD = 4
+const PARTS_AHEAD = 9
+/**
+ * The parts that one task reads. Each request of a distant place takes its time, however small its range is, so a task
+ * has several on their way.
+ */
+const PARTS_A_TASK = 3
 /** The most positions at which a reader is expected. Above this number the oldest one is forgotten. */
 const MOST_EXPECTED = 10_000
 
@@ -43,10 +48,16 @@ export class Ahead {
     try {
       let offset = next
       for (let parts = 0; parts < PARTS_AHEAD; ) {
-        const spot = await this.#locate(loaded, partition, offset, until)
-        if (spot === null || !this.#start(spot)) return
-        parts += spot.parts.length
-        offset = spot.horizon + 1
+        const run: PartAt[] = []
+        let spot: Spot | null = null
+        do {
+          spot = await this.#locate(loaded, partition, offset, until)
+          if (spot === null) break
+          run.push(...spot.parts.filter(({ key }) => !this.#rooms.cache.has(key)))
+          parts += spot.parts.length
+          offset = spot.horizon + 1
+        } while (run.length < PARTS_A_TASK && parts < PARTS_AHEAD)
+        if ((run.length > 0 && !this.#start(run)) || spot === null) return
       }
     } catch (error) {
       // The reader that comes here makes its own attempt and gets the error. Mistakes of this program are thrown.
@@ -66,16 +77,21 @@ export class Ahead {
     }
   }
 
-  /** Starts to load the parts of the spot. Returns false if there is no thread or no memory for them. */
-  #start({ parts }: Spot): boolean {
+  /** Starts to load the parts. Returns false if there is no thread, or not enough memory for all of them. */
+  #start(run: readonly PartAt[]): boolean {
     const { cache, decoders } = this.#rooms
-    for (const part of parts) {
-      if (cache.has(part.key)) continue
-      if (!cache.hasRoomAhead(part.part.bytes)) return false
-      const loading = this.#queue.runIdle(() => loadPart(cache, decoders, part, true))
-      if (loading === null) return false
-      loading.catch(troubleOf)
-    }
-    return true
+    let isWhole = true
+    const loading = this.#queue.runIdle(() => {
+      const loads: Promise<unknown>[] = []
+      for (const part of run) {
+        // A reader may have begun with it while a file was opened.
+        if (cache.has(part.key)) continue
+        isWhole &&= cache.hasRoomAhead(part.part.bytes)
+        if (isWhole) loads.push(loadPart(cache, decoders, part, true))
+      }
+      return Promise.all(loads)
+    })
+    loading?.catch(troubleOf)
+    return loading !== null && isWhole
   }
 }

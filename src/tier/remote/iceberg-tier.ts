@@ -46,13 +46,19 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
     done: metrics.child('svc.storage.write', { tier: 'remote', result: 'success' }),
     failed: metrics.child('svc.storage.write', { tier: 'remote', result: 'error' }),
   }
+  let full: string | null = null
   const objects = watchedObjects(opened, clock, {
     away: () => breaker.suspect(),
-    full: reason =>
+    full: reason => {
+      full = reason
       logger
         .limited('full', MINUTE_MS)
-        .warn('the place of the remote tier is full: segments wait, and no attempt is spent', { reason }),
-    wrote: (tookMs, isDone) => (isDone ? wrote.done : wrote.failed).observe(tookMs),
+        .warn('the place of the remote tier is full: segments wait, and no attempt is spent', { reason })
+    },
+    wrote(tookMs, isDone) {
+      if (isDone) full = null
+      ;(isDone ? wrote.done : wrote.failed).observe(tookMs)
+    },
   })
 
   const namespace = settings.get('storage.remote.catalog.namespace')
@@ -173,6 +179,7 @@ export async function openIcebergTier(rooms: RemoteTierRooms): Promise<BrokerTie
       }),
     state: () => ({
       ...breaker.state,
+      full,
       createOnly: parts.createOnly,
       readsWaiting: archive.waiting,
       cacheBytes: archive.bytes,

@@ -43,6 +43,8 @@ export interface TierState {
   readonly why: string | null
   /** The time since when the breaker is as it is, in ms since 1970 by the clock of this broker. */
   readonly sinceMs: number
+  /** Why the place took no object, if this broker has written no data file since. */
+  readonly full: string | null
   /**
    * Whether the place creates an object only once, as far as this broker has asked. No commit is made if it does not.
    */
