@@ -32,11 +32,32 @@ export class Ahead {
     this.#queue = queue
   }
 
+  /**
+   * Starts to load the parts behind the one that a reader waits for in its turn, if the reader was expected there.
+   * Resolves when they are here, or have failed.
+   */
+  async beside(place: ArchivePlace, loaded: LoadedTable, from: number, until: number): Promise<void> {
+    if (!this.#expected.has(keyOf(place, from))) return
+    try {
+      const run: PartAt[] = []
+      let offset = from
+      for (let spots = 0; spots < PARTS_A_TASK; spots++) {
+        const spot = await this.#locate(loaded, place.partition, offset, until, open => open())
+        if (spot === null) break
+        if (spots > 0) run.push(...spot.parts)
+        offset = spot.horizon + 1
+      }
+      await this.#load(run).done
+    } catch (error) {
+      troubleOf(error)
+    }
+  }
+
   /** Notes that a reader got the offsets [from, next), and reads ahead if it was expected there. */
-  served({ topicId, partition }: ArchivePlace, loaded: LoadedTable, from: number, next: number, until: number): void {
-    const key = (offset: number) => `${topicId}:${partition}:${offset}`
-    const isExpected = this.#expected.delete(key(from))
-    this.#expected.add(key(next))
+  served(place: ArchivePlace, loaded: LoadedTable, from: number, next: number, until: number): void {
+    const { topicId, partition } = place
+    const isExpected = this.#expected.delete(keyOf(place, from))
+    this.#expected.add(keyOf(place, next))
     if (this.#expected.size > MOST_EXPECTED) this.#expected.delete(this.#expected.values().next().value!)
     const name = `${topicId}:${partition}`
     if (!isExpected || this.#busy.has(name)) return
@@ -51,7 +72,7 @@ export class Ahead {
         const run: PartAt[] = []
         let spot: Spot | null = null
         do {
-          spot = await this.#locate(loaded, partition, offset, until)
+          spot = await this.#locate(loaded, partition, offset, until, open => this.#queue.runIdle(open))
           if (spot === null) break
           run.push(...spot.parts.filter(({ key }) => !this.#rooms.cache.has(key)))
           parts += spot.parts.length
@@ -65,33 +86,49 @@ export class Ahead {
     }
   }
 
-  async #locate(loaded: LoadedTable, partition: number, offset: number, until: number): Promise<Spot | null> {
+  /** `inTurn` opens what must be opened first; null if it cannot. */
+  async #locate(
+    loaded: LoadedTable,
+    partition: number,
+    offset: number,
+    until: number,
+    inTurn: (open: () => Promise<unknown>) => Promise<unknown> | null,
+  ): Promise<Spot | null> {
     checkLost(loaded, partition)
     for (;;) {
       const located = locate(this.#rooms.files, loaded, partition, offset, until)
       if (located.kind === 'none') return null
       if (located.kind === 'spot') return located.spot
-      const opening = this.#queue.runIdle(located.open)
+      const opening = inTurn(located.open)
       if (opening === null) return null
       await opening
     }
   }
 
-  /** Starts to load the parts. Returns false if there is no thread, or not enough memory for all of them. */
+  /** Starts to load the parts in a turn of its own. Returns false if there is no thread, or no memory for all. */
   #start(run: readonly PartAt[]): boolean {
-    const { cache, decoders } = this.#rooms
-    let isWhole = true
+    let hasRoom = true
     const loading = this.#queue.runIdle(() => {
-      const loads: Promise<unknown>[] = []
-      for (const part of run) {
-        // A reader may have begun with it while a file was opened.
-        if (cache.has(part.key)) continue
-        isWhole &&= cache.hasRoomAhead(part.part.bytes)
-        if (isWhole) loads.push(loadPart(cache, decoders, part, true))
-      }
-      return Promise.all(loads)
+      const { done, isWhole } = this.#load(run)
+      hasRoom = isWhole
+      return done
     })
     loading?.catch(troubleOf)
-    return loading !== null && isWhole
+    return loading !== null && hasRoom
+  }
+
+  /** Loads the parts, as far as there is memory. */
+  #load(run: readonly PartAt[]): { readonly done: Promise<unknown>; readonly isWhole: boolean } {
+    const { cache, decoders } = this.#rooms
+    const loads: Promise<unknown>[] = []
+    for (const part of run) {
+      // A reader may have begun with it while a file was opened.
+      if (cache.has(part.key)) continue
+      if (!cache.hasRoomAhead(part.part.bytes)) return { done: Promise.all(loads), isWhole: false }
+      loads.push(loadPart(cache, decoders, part, true))
+    }
+    return { done: Promise.all(loads), isWhole: true }
   }
 }
+
+const keyOf = ({ topicId, partition }: ArchivePlace, offset: number) => `${topicId}:${partition}:${offset}`

@@ -211,7 +211,7 @@ class IcebergArchive implements OpenArchive {
     try {
       const known = this.#tables.get(place)
       const answer = known === null ? null : await this.#readOnItsWay(place, ask, known)
-      return answer ?? (await (this.#queue.run(() => this.#readInTurn(place, ask)) ?? BUSY))
+      return answer ?? (await this.#inTurn(place, ask))
     } catch (error) {
       return troubleOf(error)
     }
@@ -230,10 +230,28 @@ class IcebergArchive implements OpenArchive {
     }
   }
 
-  async #readInTurn(place: ArchivePlace, ask: ReadAsk): Promise<ArchiveRead> {
+  /** Answers as soon as the read is done; its turn ends when the parts that it brought along are here too. */
+  #inTurn(place: ArchivePlace, ask: ReadAsk): Promise<ArchiveRead> {
+    const answer = Promise.withResolvers<ArchiveRead>()
+    const turn = this.#queue.run(async () => {
+      const beside: Promise<void>[] = []
+      await this.#readInTurn(place, ask, beside).then(answer.resolve, answer.reject)
+      await Promise.all(beside)
+    })
+    if (turn === null) return Promise.resolve(BUSY)
+    turn.catch((error: unknown) => {
+      answer.reject(error)
+      if (!(error instanceof Closed)) throw error
+    })
+    return answer.promise
+  }
+
+  async #readInTurn(place: ArchivePlace, ask: ReadAsk, beside: Promise<void>[]): Promise<ArchiveRead> {
     return await this.#onTable(place, async (known, isRefreshed) => {
       const reading = new Reading(this.#rooms, known, ask)
-      let progress = await reading.finish()
+      const finishing = reading.finish()
+      if (known.loaded !== null) beside.push(this.#ahead.beside(place, known.loaded, ask.offset, ask.until))
+      let progress = await finishing
       if (progress.kind === 'none') {
         if (!isRefreshed && !this.#isFresh(place, FRESH_MS)) return STALE
         this.#checkVersion(place, known)

@@ -240,6 +240,32 @@ test('a reader that goes on finds the next parts in memory, over the ends of gro
   assert.ok(waited <= 2, `waited ${waited} times`)
 })
 
+test('a reader that goes on takes the next parts into its turn, and is answered before they are here', async t => {
+  let gate: Promise<void> | null = null
+  let asked = 0
+  const open = Promise.withResolvers<void>()
+  const before = async (key: string) => {
+    if (!key.endsWith('.parquet')) return
+    asked++
+    // The part of the reader itself comes, those behind it do not.
+    if (asked > 1) await gate
+  }
+  // With one thread nothing is read ahead while the reader has its turn.
+  const world = await archiveWorld(t, { threads: 1 }, { before })
+  await world.add(plainBatches(0, 400), { rowGroupBytes: 600e3 })
+  const nextOf = async (offset: number) => {
+    const answer = await world.archive.read(PLACE, offset, 400e3, true, 4000)
+    assert.ok(answer.kind === 'read')
+    return viewBatch(answer.batches.at(-1)!).lastOffset + 1
+  }
+  const second = await nextOf(0)
+  asked = 0
+  gate = open.promise
+  assert.ok((await nextOf(second)) > second)
+  assert.equal(asked, 2, 'one for the reader, and one for the part behind it')
+  open.resolve()
+})
+
 test('a reader that finds nothing sees a newer version, but asks for it once a second at most', async t => {
   const { archive, add, read, taken } = await archiveWorld(t)
   await add([plainBatch(0, 10)])
