@@ -104,7 +104,13 @@ function folderObjects(folder: string, { clock, random, warn }: FolderDeps): Obj
     // Another process may have made it a moment ago, and power may fail before that process makes the name durable.
     const identity = `${stats.ino} ${stats.birthtimeMs}`
     if (durable.get(path) !== identity) {
-      await syncFolder(parent)
+      try {
+        await syncFolder(parent)
+      } catch (error) {
+        // A `delete` has removed both folders meanwhile.
+        if (isAbsence((error as Error).cause)) return path
+        throw error
+      }
       if (durable.size >= REMEMBERED_FOLDERS) durable.clear()
       durable.set(path, identity)
     }
