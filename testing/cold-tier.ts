@@ -104,11 +104,12 @@ export class MemoryTier implements ColdTier {
       if (!chooses(base) || covers(archived, index, [base, next])) continue
       const range = addable(archived, index, [base, next])
       assert.ok(range !== null)
-      if (meets(archived, index, range)) continue
+      const larger = grown(archived, index, range)
+      if (larger === null) continue
       const batches: Uint8Array[] = []
       for await (const some of logs.readRange(topicId, index, base, next))
         batches.push(...some.map(each => Uint8Array.from(each)))
-      archived = addRange(archived, index, range)
+      archived = larger
       const bytes = batches.reduce((sum, { length }) => sum + length, 0)
       pieces.push({ base: range[0], next, bytes, maxTimestamp, epochs, batches })
       added++
@@ -160,13 +161,15 @@ export class MemoryTier implements ColdTier {
 
 const none = (): Archived => ({ ranges: new Map(), logStarts: new Map() })
 
-/** A document that went back in time may name a segment that the table has in part. The job of such a segment fails. */
-function meets(archived: Archived, index: number, range: readonly [number, number]): boolean {
+/**
+ * Returns the archive with a range more; null if it has a part of it. A document that went back in time may name a
+ * segment that the table has in part. The job of such a segment fails.
+ */
+function grown(archived: Archived, index: number, range: readonly [number, number]): Archived | null {
   try {
-    addRange(archived, index, range)
-    return false
+    return addRange(archived, index, range)
   } catch (error) {
-    if (error instanceof RangeOverlap) return true
+    if (error instanceof RangeOverlap) return null
     throw error
   }
 }

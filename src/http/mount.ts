@@ -14,7 +14,7 @@ import { UnreadableBody } from './failures.ts'
 import type { HttpLimits } from './listener.ts'
 import type { Places } from './places.ts'
 import { fromRefusal, isProblem, type Problem, problem } from './problems.ts'
-import { type Answer, type AnyRoute, type HttpRooms, isMutation, type Streaming } from './route.ts'
+import { type Answer, type AnyRoute, type HttpRooms, isMutation, methodsOf, type Streaming } from './route.ts'
 import { shapesOf } from './shapes.ts'
 
 declare module 'fastify' {
@@ -74,7 +74,7 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
   const types = Object.keys(face.reads)
   const isFull = ({ raw }: FastifyRequest) => route.isProbe !== true && places.isBeyond(raw.socket)
   scope.route({
-    method: route.method === 'GET' ? ['GET', 'HEAD'] : route.method,
+    method: [...methodsOf(route)],
     url: route.path,
     config: { face },
     schema: shapesOf(route),

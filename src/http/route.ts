@@ -211,6 +211,11 @@ export function route<P extends Shape = undefined, Q extends Shape = undefined, 
   return Object.freeze(spec) as unknown as AnyRoute
 }
 
+/** Returns the methods that the path of the route answers. */
+export function methodsOf({ method }: Pick<Route, 'method'>): readonly string[] {
+  return method === 'GET' ? ['GET', 'HEAD'] : [method]
+}
+
 /**
  * Returns whether the route makes a change. Such a route needs the JSON content type and the same origin, and it is
  * audited.

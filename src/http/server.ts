@@ -22,7 +22,7 @@ import { hasParams, type Mounting, mountFace, type Passage } from './mount.ts'
 import { Places } from './places.ts'
 import { asPageOrProblem } from './plain-pages.ts'
 import { type Problem, problem } from './problems.ts'
-import { type HttpRooms, METHODS } from './route.ts'
+import { type HttpRooms, METHODS, methodsOf } from './route.ts'
 import { SECURITY_HEADERS, securityHeaders } from './security-headers.ts'
 import { validator } from './validation.ts'
 
@@ -284,10 +284,9 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
 /** Returns the methods of each path that has no parameters. */
 function literalsOf(faces: readonly Face[]): ReadonlyMap<string, readonly string[]> {
   const literals = new Map<string, string[]>()
-  for (const { method, path } of faces.flatMap(({ routes }) => routes)) {
-    if (/[:*]/.test(path)) continue
-    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method]
-    literals.set(path, [...(literals.get(path) ?? []), ...methods])
+  for (const route of faces.flatMap(({ routes }) => routes)) {
+    const { path } = route
+    if (!/[:*]/.test(path)) literals.set(path, [...(literals.get(path) ?? []), ...methodsOf(route)])
   }
   return literals
 }

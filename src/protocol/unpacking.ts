@@ -88,7 +88,7 @@ export function discard(unpacked: Buffer): void {
  * The smallest buffer in bytes that has memory of its own. Below this Node may share one piece of memory among
  * buffers.
  */
-const LEAST_ROOM_BYTES = 64 * 1024
+export const LEAST_ROOM_BYTES = 64 * 1024
 
 /** Usually the output is at most this many times as large as the input. */
 const USUAL_GROWTH = 8

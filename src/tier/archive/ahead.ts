@@ -40,12 +40,10 @@ export class Ahead {
     if (!this.#expected.has(keyOf(place, from))) return
     try {
       const run: PartAt[] = []
-      let offset = from
-      for (let spots = 0; spots < PARTS_A_TASK; spots++) {
-        const spot = await this.#locate(loaded, place.partition, offset, until, open => open())
-        if (spot === null) break
-        if (spots > 0) run.push(...spot.parts)
-        offset = spot.horizon + 1
+      let spots = 0
+      for await (const { parts } of this.#spots(loaded, place.partition, from, until, open => open())) {
+        if (spots > 0) run.push(...parts)
+        if (++spots === PARTS_A_TASK) break
       }
       await this.#load(run).done
     } catch (error) {
@@ -67,40 +65,41 @@ export class Ahead {
 
   async #go(loaded: LoadedTable, partition: number, next: number, until: number): Promise<void> {
     try {
-      let offset = next
-      for (let parts = 0; parts < PARTS_AHEAD; ) {
-        const run: PartAt[] = []
-        let spot: Spot | null = null
-        do {
-          spot = await this.#locate(loaded, partition, offset, until, open => this.#queue.runIdle(open))
-          if (spot === null) break
-          run.push(...spot.parts.filter(({ key }) => !this.#rooms.cache.has(key)))
-          parts += spot.parts.length
-          offset = spot.horizon + 1
-        } while (run.length < PARTS_A_TASK && parts < PARTS_AHEAD)
-        if ((run.length > 0 && !this.#start(run)) || spot === null) return
+      let run: PartAt[] = []
+      let parts = 0
+      for await (const spot of this.#spots(loaded, partition, next, until, open => this.#queue.runIdle(open))) {
+        run.push(...spot.parts.filter(({ key }) => !this.#rooms.cache.has(key)))
+        parts += spot.parts.length
+        if (run.length < PARTS_A_TASK && parts < PARTS_AHEAD) continue
+        if ((run.length > 0 && !this.#start(run)) || parts >= PARTS_AHEAD) return
+        run = []
       }
+      if (run.length > 0) this.#start(run)
     } catch (error) {
       // The reader that comes here makes its own attempt and gets the error. Mistakes of this program are thrown.
       troubleOf(error)
     }
   }
 
-  /** `inTurn` opens what must be opened first; null if it cannot. */
-  async #locate(
+  /** Yields the spots from an offset on. `inTurn` opens what must be opened first; null if it cannot. */
+  async *#spots(
     loaded: LoadedTable,
     partition: number,
-    offset: number,
+    from: number,
     until: number,
     inTurn: (open: () => Promise<unknown>) => Promise<unknown> | null,
-  ): Promise<Spot | null> {
-    checkLost(loaded, partition)
-    for (;;) {
+  ): AsyncGenerator<Spot, void> {
+    for (let offset = from; ; ) {
+      checkLost(loaded, partition)
       const located = locate(this.#rooms.files, loaded, partition, offset, until)
-      if (located.kind === 'none') return null
-      if (located.kind === 'spot') return located.spot
+      if (located.kind === 'none') return
+      if (located.kind === 'spot') {
+        yield located.spot
+        offset = located.spot.horizon + 1
+        continue
+      }
       const opening = inTurn(located.open)
-      if (opening === null) return null
+      if (opening === null) return
       await opening
     }
   }

@@ -4,7 +4,7 @@
 
 import { crc32, zstdDecompressSync } from 'node:zlib'
 import { parquetHeader } from 'hyparquet/src/column.js'
-import { discard } from '../../protocol/unpacking.ts'
+import { discard, LEAST_ROOM_BYTES } from '../../protocol/unpacking.ts'
 import { readLevels } from './levels.ts'
 import type { HeaderWalk } from './record-form.ts'
 import { endOfStruct } from './thrift-bounds.ts'
@@ -130,11 +130,8 @@ function unpackPage(bytes: Uint8Array, size: number): Buffer {
   return values
 }
 
-/** Node shares one piece of memory among buffers that are smaller. */
-const LEAST_OWN_BYTES = 64 * 1024
-
 function free(page: Buffer): void {
-  if (page.length >= LEAST_OWN_BYTES) discard(page)
+  if (page.length >= LEAST_ROOM_BYTES) discard(page)
 }
 
 /** 64-bit numbers that are never null. */

@@ -7,7 +7,7 @@ import type { Encoding, PageHeader } from 'hyparquet'
 import { ByteWriter } from 'hyparquet-writer'
 import { writePageHeader } from 'hyparquet-writer/src/datapage.js'
 import { writeRleBitPackedHybrid } from 'hyparquet-writer/src/encoding.js'
-import { discard } from '../../protocol/unpacking.ts'
+import { discard, LEAST_ROOM_BYTES } from '../../protocol/unpacking.ts'
 import type { PageMemory } from './page-memory.ts'
 
 export interface Page {
@@ -103,8 +103,6 @@ export function equalLevels(level: number, count: number): Uint8Array {
 /** Level 1 compresses and decompresses faster than snappy does, to fewer bytes. */
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 }
 const LEAST_CHUNK = 1024
-/** Node shares one piece of memory among buffers that are smaller. */
-const LEAST_OWN_BYTES = 64 * 1024
 
 /** zstd's own bound of the result. With so much room it compresses at once, without buffers of its own in between. */
 const chunkSizeOf = (values: Uint8Array) => LEAST_CHUNK + values.length + (values.length >> 8)
@@ -115,7 +113,7 @@ function pack(values: Uint8Array): Buffer {
 
 /** Frees what `pack` returned for these values. */
 function free(packed: Buffer, values: Uint8Array): void {
-  if (chunkSizeOf(values) >= LEAST_OWN_BYTES) discard(packed)
+  if (chunkSizeOf(values) >= LEAST_ROOM_BYTES) discard(packed)
 }
 
 /** Copies the parts behind the pages before, and returns the bytes of the page. */
