@@ -47,7 +47,11 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   hyparquet: ['src/tier/columns/', 'testing/foreign-file.ts'],
   'hyparquet-writer': ['src/tier/columns/', 'testing/foreign-file.ts'],
   '@redis/client': ['testing/redis.ts'],
-  avsc: ['src/tier/iceberg/', 'testing/iceberg-audit.ts'],
+  ajv: ['src/registry/json/'],
+  'ajv-draft-04': ['src/registry/json/'],
+  // In the registry it is only the judge of tests.
+  avsc: ['src/tier/iceberg/', 'testing/iceberg-audit.ts', 'testing/avro.ts'],
+  protobufjs: ['src/registry/protobuf/'],
   lmdb: ['src/store/embedded/'],
   'lz4-napi': ['src/protocol/'],
   snappy: ['src/protocol/'],

@@ -35,7 +35,7 @@ export interface LockedPackage {
 const BUILDERS: readonly string[] = ['vite', '@vitejs/plugin-react', '@tailwindcss/vite']
 
 /** The number of packages beside Node must be smaller than this. */
-const TOO_MANY = 20
+const TOO_MANY = 24
 
 /**
  * Returns a sentence if package.json has too many dependencies. Node, which is also installed as a package, does not

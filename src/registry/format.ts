@@ -1,0 +1,104 @@
+// The port to a format of schemas: Avro, JSON Schema or Protobuf. Each format is a folder beside this file. Everything
+// here is pure and synchronous, so that it can run in a thread with limits (work/), and in a test. A format knows no
+// subjects, no ids and no levels.
+
+/** Confluent's names, as clients send them. */
+export type SchemaType = 'AVRO' | 'JSON' | 'PROTOBUF'
+
+/**
+ * A schema that another one names. `name` is the full name of an Avro type, the URI of a JSON `$ref`, or the path of a
+ * Protobuf import.
+ */
+export interface Dependency {
+  readonly name: string
+  readonly text: string
+}
+
+/** A schema with all that it refers to, directly or not. A dependency stands before those that need it; no name twice. */
+export interface SchemaText {
+  readonly text: string
+  readonly dependencies: readonly Dependency[]
+}
+
+/**
+ * `new`: all rules, for a schema that is registered or checked. `stored`: what can be understood is accepted, so that
+ * an old mistake does not block its subject (a wrong default, a bad name).
+ */
+export type Strictness = 'new' | 'stored'
+
+/** The text is no schema of this format. The message names the place and what is expected there. */
+export class InvalidSchema extends Error {
+  override readonly name = 'InvalidSchema'
+}
+
+/** One reason why a reader cannot read everything that a writer writes. */
+export interface Difference {
+  /** Confluent's word, for example READER_FIELD_MISSING_DEFAULT_VALUE. */
+  readonly type: string
+  /** Where in the reader, as a JSON pointer or as Confluent writes it for the format: `/fields/1/type`. */
+  readonly path: string
+  /** A sentence for people, which names both sides. */
+  readonly description: string
+}
+
+/** LENIENT accepts more changes of JSON Schema objects (study 4.2). Avro and Protobuf have one policy. */
+export type Policy = 'STRICT' | 'LENIENT'
+
+/** The schema as it goes back to clients. */
+export interface Printed {
+  /** The text that is stored and returned, and that decides whether two schemas are the same (study 3.2). */
+  readonly canonical: string
+  /** The canonical text after `normalize` (study 3.3). */
+  readonly normalized: string
+}
+
+/** A parsed schema. What it holds is the format's own business. */
+export interface Format<Schema, Program> {
+  readonly type: SchemaType
+  /** Throws InvalidSchema. */
+  parse(source: SchemaText, strictness: Strictness): Schema
+  print(schema: Schema): Printed
+  /**
+   * The canonical text with every named dependency written out at its first use. Clients look schemas up by it. For
+   * formats without such a form: the canonical text.
+   */
+  inlined(schema: Schema): string
+  /**
+   * The names that records of this schema may have in a subject (study 3.9): the full name of an Avro record, of each
+   * Protobuf message in the order of message indexes (depth first), the title of a JSON schema. Empty if it has none.
+   */
+  recordNames(schema: Schema): readonly string[]
+  /** Returns why `reader` cannot read what `writer` writes; empty if it can. Stops after 100 reasons. */
+  compare(reader: Schema, writer: Schema, policy: Policy): readonly Difference[]
+  /** Returns what judges and decodes payloads. It can be sent between threads, and its size is close to the text's. */
+  compile(schema: Schema): Program
+}
+
+/** Why a payload is not valid: a short phrase for people, with the place in the payload or the field. */
+export interface Fault {
+  /** For metrics. */
+  readonly reason: 'truncated' | 'trailing-bytes' | 'bad-value' | 'too-deep' | 'too-many-elements' | 'too-slow'
+  /** `at byte 17, field "amount": a union of 2 branches has no branch 99` */
+  readonly message: string
+}
+
+/** A decoder stops at this depth, and at this number of elements that take no bytes. */
+export const MOST_LEVELS = 512
+export const MOST_EMPTY_ELEMENTS = 10_000
+
+/** The bounds of a schema (the issue's, 42209 and 42201). */
+export const MOST_SCHEMA_BYTES = 512 * 1024
+export const MOST_SCHEMA_BYTES_WITH_REFERENCES = 4 * 1024 * 1024
+export const MOST_SCHEMA_LEVELS = 64
+export const MOST_REFERENCES = 100
+
+/**
+ * Walks payloads without building values. It is made for one program and used for many payloads, one after the other.
+ * A walk can pause after any number of steps, so that a large payload does not hold the event loop.
+ */
+export interface Walker {
+  /** Begins at `from`; the payload must end exactly at `to`. */
+  begin(bytes: Uint8Array, from: number, to: number): void
+  /** Goes on for about `steps` values. Returns `more` if the payload has not ended, null if it is valid. */
+  run(steps: number): 'more' | Fault | null
+}
