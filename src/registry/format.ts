@@ -14,7 +14,7 @@ export interface Dependency {
   readonly text: string
 }
 
-/** A schema with all that it refers to, directly or not. A dependency stands before those that need it; no name twice. */
+/** A schema with all that it refers to, directly or not. A dependency stands before those that need it, and once. */
 export interface SchemaText {
   readonly text: string
   readonly dependencies: readonly Dependency[]
@@ -52,7 +52,7 @@ export interface Printed {
   readonly normalized: string
 }
 
-/** A parsed schema. What it holds is the format's own business. */
+/** A format. Only the format knows what its parsed schemas and its programs hold. */
 export interface Format<Schema, Program> {
   readonly type: SchemaType
   /** Throws InvalidSchema. */

@@ -1,8 +1,8 @@
 // The faults that a reader of the archive is told about. Any other error is a mistake of this program and is thrown.
 
+import { ThreadEnded } from '../../base/threads.ts'
 import type { ArchiveTrouble } from '../../log/archive.ts'
 import { DamagedFile } from '../columns/page-cursors.ts'
-import { ThreadEnded } from '../columns/threads.ts'
 import { BadAvro } from '../iceberg/avro.ts'
 import { MissingFile } from '../iceberg/manifest-lists.ts'
 import { BadMetadata } from '../iceberg/metadata.ts'

@@ -2,12 +2,12 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { memoryOf } from '../../base/copied.ts'
+import { ThreadEnded, Threads } from '../../base/threads.ts'
 import type { DecoderCall } from './decoder-worker.ts'
 import type { FetchedForeign, ForeignBounds } from './foreign-rows.ts'
 import { DamagedFile } from './page-cursors.ts'
 import type { Fetched } from './read.ts'
 import type { RestoredBatch } from './restore.ts'
-import { ThreadEnded, Threads } from './threads.ts'
 import type { FoundRecord, TimeQuery } from './time-search.ts'
 import type { GroupSummary } from './verify.ts'
 

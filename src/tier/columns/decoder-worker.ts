@@ -1,9 +1,9 @@
 // The code of a decoder thread: it restores, searches or counts the batches of row groups that others have fetched.
 
 import { memoryOf, release } from '../../base/copied.ts'
+import { type Result, serveCalls } from '../../base/serve-calls.ts'
 import { boundsOfForeign, type FetchedForeign } from './foreign-rows.ts'
 import { type Fetched, restoreGroup } from './read.ts'
-import { type Result, serveCalls } from './serve-calls.ts'
 import { searchBatches, type TimeQuery } from './time-search.ts'
 import { summarizeGroup } from './verify.ts'
 

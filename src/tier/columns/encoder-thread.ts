@@ -2,12 +2,12 @@
 // writes the parts that each call returns before it makes many more, so that a slow store holds the encoder back.
 
 import type { Clock } from '../../base/clock.ts'
+import { type Thread, ThreadEnded, Threads } from '../../base/threads.ts'
 import { BadBatch } from './bad-batch.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
 import type { EncodeOptions, FileEnd } from './encode.ts'
 import type { Encoded, EncoderCall } from './encoder-worker.ts'
 import { type Handed, HandedMemory } from './handed.ts'
-import { type Thread, ThreadEnded, Threads } from './threads.ts'
 
 export class EncoderThreads {
   readonly #threads: Threads

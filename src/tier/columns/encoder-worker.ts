@@ -3,10 +3,10 @@
 
 import { assert } from '../../base/assert.ts'
 import { memoryOf } from '../../base/copied.ts'
+import { type Result, serveCalls } from '../../base/serve-calls.ts'
 import type { DataFileFacts, SegmentStart } from './data-file.ts'
 import { type EncodeOptions, FileEncoder, type FileEnd } from './encode.ts'
 import { batchesIn, HANDED_BYTES, type Handed } from './handed.ts'
-import { type Result, serveCalls } from './serve-calls.ts'
 
 export type EncoderCall =
   | readonly ['open', EncodeOptions]

@@ -1,9 +1,9 @@
 // Says what the failure of a file or a commit means for its jobs: an attempt is spent only if the segment, or something
 // that another attempt can change, is the reason, and not while a store is away or the broker stops.
 
+import { ThreadEnded } from '../../base/threads.ts'
 import { OutcomeUnknown, StoreUnavailable } from '../../store/store.ts'
 import { BadBatch } from '../columns/bad-batch.ts'
-import { ThreadEnded } from '../columns/threads.ts'
 import { ObjectStoreError } from '../objects/objects.ts'
 import { SegmentFailed, Stopped } from './make-file.ts'
 

@@ -2,7 +2,7 @@
 // parts of its error: the class of an error does not survive the way between threads.
 
 import { parentPort } from 'node:worker_threads'
-import { stepBack } from '../../base/quiet-thread.ts'
+import { stepBack } from './quiet-thread.ts'
 import type { Answer } from './threads.ts'
 
 export interface Result {
@@ -11,9 +11,9 @@ export interface Result {
   readonly memory: readonly ArrayBuffer[]
 }
 
-/** Answers the calls that come to this thread, which steps back for all others. */
-export function serveCalls(work: (call: never) => Result | Promise<Result>): void {
-  stepBack()
+/** Answers the calls that come to this thread. By default it steps back for all other threads. */
+export function serveCalls(work: (call: never) => Result | Promise<Result>, { isUrgent = false } = {}): void {
+  if (!isUrgent) stepBack()
   let last: Promise<void> = Promise.resolve()
   parentPort!.on('message', call => {
     last = last.then(() => answer(work, call))

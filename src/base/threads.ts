@@ -1,15 +1,19 @@
 // A limited number of threads for work that takes a processor. A thread starts when it is first needed and ends when
 // it has been idle for a while. A caller has a thread to itself until it gives it back. A thread that dies fails the
-// calls that wait for it, and the next caller gets another one. This file knows nothing of the work.
+// calls that wait for it, and the next caller gets another one. A call may have a limit of processor time; the thread
+// that passes it ends. This file knows nothing of the work.
 
-import { Worker } from 'node:worker_threads'
-import { assert } from '../../base/assert.ts'
-import type { Clock, Timer } from '../../base/clock.ts'
+import { type ResourceLimits, Worker } from 'node:worker_threads'
+import { assert } from './assert.ts'
+import type { Clock, Timer } from './clock.ts'
 
 /** The thread ended before it answered, or the pool was closed. The same work may succeed in another thread. */
 export class ThreadEnded extends Error {
   override readonly name = 'ThreadEnded'
 }
+
+/** A call took more processor time than it may, and its thread was ended for it. */
+export class TookTooLong extends ThreadEnded {}
 
 /** An answer of a thread: errors lose their class on the way, so they travel as their parts. */
 export type Answer =
@@ -23,13 +27,17 @@ export interface ThreadOptions {
   /** The most threads at one time. */
   readonly most: number
   readonly clock: Clock
+  /** By default the room for young objects is YOUNG_MB, and nothing else is limited. */
+  readonly limits?: ResourceLimits
   /** Makes the error of an answer. */
   readonly errorOf: (failed: Answer & { readonly kind: 'failed' }) => Error
 }
 
 /** An idle thread ends after this time. */
 const IDLE_MS = 10_000
-/** The room for young objects in MB. By default it is 48 MB. */
+/** The time between two looks at the processor time of a call. */
+const LOOK_MS = 20
+/** The room for young objects in MB; Node's own default is 48 MB. */
 const YOUNG_MB = 16
 
 export class Threads {
@@ -117,7 +125,9 @@ export class Thread {
   constructor(options: ThreadOptions, onEnd: () => void) {
     this.#options = options
     this.#onEnd = onEnd
-    this.#worker = new Worker(options.script, { resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } })
+    this.#worker = new Worker(options.script, {
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB, ...options.limits },
+    })
     this.#worker.on('message', (answer: Answer) => this.#settle(answer))
     this.#worker.on('error', cause => this.#fail(`failed: ${(cause as Error).message}`, cause))
     this.#worker.on('exit', status => this.#fail(`ended with status ${status}`))
@@ -137,6 +147,46 @@ export class Thread {
       this.#worker.postMessage(call, memory)
     }
     return asked.promise as Promise<T>
+  }
+
+  /**
+   * Makes a call that may take `cpuMs` of processor time, as the only call of this thread. The time that the thread
+   * waits for a processor does not count. Rejects with TookTooLong when it took more, and with the errors of `ask`.
+   */
+  async askWithin<T>(cpuMs: number, call: unknown, memory: readonly ArrayBuffer[] = []): Promise<T> {
+    assert(this.#asked.length === 0, 'another call is in progress')
+    const usedMs = async () => {
+      const { user, system } = await this.#worker.cpuUsage()
+      return (user + system) / 1000
+    }
+    const answer = this.ask<T>(call, memory)
+    let isOver = false
+    let timer: Timer | null = null
+    // Errors of cpuUsage: the thread has ended, and so has the call.
+    const look = (fromMs: number) => {
+      timer = this.#options.clock.timer(
+        LOOK_MS,
+        () =>
+          void usedMs().then(
+            now => judge(now, fromMs),
+            () => {},
+          ),
+      )
+    }
+    const judge = (nowMs: number, fromMs: number) => {
+      if (isOver) return
+      if (nowMs - fromMs <= cpuMs) return look(fromMs)
+      const why = `was stopped: a call took more than ${cpuMs} ms of processor time`
+      this.#fail(why, undefined, TookTooLong)
+      void this.end()
+    }
+    void usedMs().then(look, () => {})
+    try {
+      return await answer
+    } finally {
+      isOver = true
+      ;(timer as Timer | null)?.cancel()
+    }
   }
 
   stay(): void {
@@ -164,10 +214,10 @@ export class Thread {
     else asked.reject(this.#options.errorOf(answer))
   }
 
-  #fail(why: string, cause?: unknown): void {
+  #fail(why: string, cause?: unknown, Kind = ThreadEnded): void {
     if (this.#isAlive) this.#onEnd()
     this.#isAlive = false
-    const error = new ThreadEnded(`the ${this.#options.name} thread ${why}`, { cause })
+    const error = new Kind(`the ${this.#options.name} thread ${why}`, { cause })
     for (const { reject } of this.#asked.splice(0)) reject(error)
   }
 }
