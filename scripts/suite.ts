@@ -10,8 +10,8 @@ import { spec } from 'node:test/reporters'
 import { parseArgs } from 'node:util'
 import { runChecks } from './checks.ts'
 import { root } from './node24.mjs'
-import { divide, jobsOf, keepTimings, listTestFiles, nameOf, readTimings, type Timings } from './test-files.ts'
-import { count, newTally, runLanes } from './test-lanes.ts'
+import { jobsOf, keepTimings, listTestFiles, nameOf, plan, readTimings, type Timings } from './test-files.ts'
+import { count, newTally, runJobs } from './test-jobs.ts'
 
 const USAGE = `npm test [-- options] [words]
 
@@ -142,7 +142,7 @@ if (!inner) {
   const jobs = jobsOf(files, all)
   if (jobs.length > 0) installClients()
   await timed(`${jobs.length} longer files`, async () => {
-    const timings = await runLanes(divide(jobs, readTimings(root)), tally)
+    const timings = await runJobs(plan(jobs, readTimings(root)), tally)
     tellSlowest(timings)
     const names = new Set(jobsOf(listTestFiles(root), true).map(nameOf))
     const known = [...readTimings(root)].filter(([name]) => names.has(name))

@@ -1,15 +1,16 @@
-// Runs test files, each in a process of its own, in two parallel lanes: one file that computes, and a few that wait
-// for servers, clients and time-outs. Prints a line when a file ends, and the whole output of a file that failed.
+// Runs test files, each in a process of its own, several at the same time: as many as keep the processors busy, because
+// most files wait for servers, clients and time-outs. Prints a line when a file ends, and the whole output of a file that
+// failed.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { Readable } from 'node:stream'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { NODE_FLAGS, root } from './node24.mjs'
 import { killProcesses } from './processes.ts'
-import { type Job, type Lanes, nameOf, type Timings } from './test-files.ts'
+import { type Job, nameOf, nextOf, type Planned, type Timings } from './test-files.ts'
 
 /** The time limit of one test in milliseconds. A test that hangs becomes a failure with a name. */
 const LONGEST_TEST_MS = 600_000
@@ -17,10 +18,14 @@ const LONGEST_TEST_MS = 600_000
  * The time limit of one file with its clean-up, in milliseconds. It also ends a process that a native library blocks.
  */
 const LONGEST_FILE_MS = 1_320_000
+const PROCESSORS = availableParallelism()
 /**
- * The number of files that wait at the same time. With more files the tests would slow each other down and time out.
+ * The part of the processors' time that the running files are expected to use. With more the tests would slow each other
+ * down and time out.
  */
-const WAITING_AT_ONCE = 3
+const USED_PART = 0.95
+/** The number of files at the same time, however little they compute: each may hold a browser, brokers or a Redis. */
+const MOST_AT_ONCE = 2 * PROCESSORS + 1
 /** Characters of a failed test's message that the list at the end of a run repeats. */
 const LONGEST_MESSAGE = 500
 
@@ -50,33 +55,46 @@ export function count(stream: TestEvents, tally: Tally): void {
   })
 }
 
-/** Runs both lanes to their ends. Returns the timings of each job, by its name. */
-export async function runLanes({ computing, waiting }: Lanes, tally: Tally): Promise<Timings> {
+/** Runs the jobs to their ends, the first first. Returns the timings of each job, by its name. */
+export async function runJobs(jobs: readonly Planned[], tally: Tally): Promise<Timings> {
   const folder = mkdtempSync(join(tmpdir(), 'ketch-tests-'))
   const timings = new Map<string, { seconds: number; busySeconds: number }>()
-  const all = computing.length + waiting.length
-  const lane = async (jobs: Job[]) => {
-    for (let job = jobs.shift(); job !== undefined; job = jobs.shift()) {
-      const startedAt = performance.now()
-      const busyFile = join(folder, String(timings.size + Math.random()))
-      const own = newTally()
-      await runFile(job, busyFile, own)
-      const seconds = (performance.now() - startedAt) / 1000
-      timings.set(nameOf(job), { seconds, busySeconds: readBusySeconds(busyFile) })
-      tally.passed += own.passed
-      tally.failures.push(...own.failures)
-      for (const [why, tests] of own.skipped) tally.skipped.set(why, (tally.skipped.get(why) ?? 0) + tests)
-      const skips = [...own.skipped.values()].reduce((sum, tests) => sum + tests, 0)
-      const outcome = `${own.passed} passed${own.failures.length > 0 ? `, ${own.failures.length} FAILED` : ''}${skips > 0 ? `, ${skips} skipped` : ''}`
-      console.log(
-        `${own.failures.length > 0 ? '✖' : '✔'} [${timings.size}/${all}] ${nameOf(job)}: ${outcome}, ${seconds.toFixed(1)} s`,
-      )
+  const waiting = [...jobs]
+  const running = new Map<Planned, Promise<void>>()
+  for (;;) {
+    while (running.size < MOST_AT_ONCE) {
+      const index = nextOf(waiting, [...running.keys()], USED_PART * PROCESSORS)
+      if (index === -1) break
+      const [next] = waiting.splice(index, 1)
+      const ended = runJob(next!.job, folder, tally).then(({ timing, outcome }) => {
+        running.delete(next!)
+        timings.set(nameOf(next!.job), timing)
+        const seconds = `${timing.seconds.toFixed(1)} s, ${timing.busySeconds.toFixed(1)} s of processor time`
+        const mark = outcome.isGood ? '✔' : '✖'
+        console.log(`${mark} [${timings.size}/${jobs.length}] ${nameOf(next!.job)}: ${outcome.text}, ${seconds}`)
+      })
+      running.set(next!, ended)
     }
+    if (running.size === 0) break
+    await Promise.race(running.values())
   }
-  const [first, second] = [[...computing], [...waiting]]
-  await Promise.all([lane(first), ...Array.from({ length: WAITING_AT_ONCE }, () => lane(second))])
   rmSync(folder, { recursive: true })
   return timings
+}
+
+async function runJob(job: Job, folder: string, tally: Tally) {
+  const startedAt = performance.now()
+  const busyFile = join(folder, nameOf(job).replaceAll('/', '-'))
+  const own = newTally()
+  await runFile(job, busyFile, own)
+  const seconds = (performance.now() - startedAt) / 1000
+  tally.passed += own.passed
+  tally.failures.push(...own.failures)
+  for (const [why, tests] of own.skipped) tally.skipped.set(why, (tally.skipped.get(why) ?? 0) + tests)
+  const skips = [...own.skipped.values()].reduce((sum, tests) => sum + tests, 0)
+  const isGood = own.failures.length === 0
+  const text = `${own.passed} passed${isGood ? '' : `, ${own.failures.length} FAILED`}${skips > 0 ? `, ${skips} skipped` : ''}`
+  return { timing: { seconds, busySeconds: readBusySeconds(busyFile) }, outcome: { isGood, text } }
 }
 
 async function runFile({ file, store }: Job, busyFile: string, tally: Tally): Promise<void> {
