@@ -1,6 +1,6 @@
 // Runs test files, each in a process of its own, several at the same time: as many as keep the processors busy, because
-// most files wait for servers, clients and time-outs. Prints a line when a file ends, and the whole output of a file that
-// failed.
+// most files wait for servers, clients and time-outs. Prints a line when a file ends, and the whole output of a file
+// that failed.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
@@ -20,8 +20,8 @@ const LONGEST_TEST_MS = 600_000
 const LONGEST_FILE_MS = 1_320_000
 const PROCESSORS = availableParallelism()
 /**
- * The part of the processors' time that the running files are expected to use. With more the tests would slow each other
- * down and time out.
+ * The part of the processors' time that the running files are expected to use. With more the tests would slow each
+ * other down and time out.
  */
 const USED_PART = 0.95
 /** The number of files at the same time, however little they compute: each may hold a browser, brokers or a Redis. */
