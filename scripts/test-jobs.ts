@@ -10,6 +10,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { NODE_FLAGS, root } from './node24.mjs'
 import { killProcesses } from './processes.ts'
+import { type Meter, newMeter } from './processor-time.ts'
 import { type Job, nameOf, nextOf, type Planned, type Timings } from './test-files.ts'
 
 /** The time limit of one test in milliseconds. A test that hangs becomes a failure with a name. */
@@ -28,6 +29,9 @@ const USED_PART = 0.95
 const MOST_AT_ONCE = 2 * PROCESSORS + 1
 /** Characters of a failed test's message that the list at the end of a run repeats. */
 const LONGEST_MESSAGE = 500
+
+/** The variable that names the file for the processor time of a test file's process (testing/test-process.ts). */
+const BUSY_FILE = 'KETCH_BUSY_FILE'
 
 export interface Tally {
   passed: number
@@ -59,6 +63,8 @@ export function count(stream: TestEvents, tally: Tally): void {
 export async function runJobs(jobs: readonly Planned[], tally: Tally): Promise<Timings> {
   const folder = mkdtempSync(join(tmpdir(), 'ketch-tests-'))
   const timings = new Map<string, { seconds: number; busySeconds: number }>()
+  const meter = newMeter(pid => environmentOf(pid).get(BUSY_FILE) ?? null)
+  const looking = setInterval(() => meter.look(), 1_000)
   const waiting = [...jobs]
   const running = new Map<Planned, Promise<void>>()
   for (;;) {
@@ -66,7 +72,7 @@ export async function runJobs(jobs: readonly Planned[], tally: Tally): Promise<T
       const index = nextOf(waiting, [...running.keys()], USED_PART * PROCESSORS)
       if (index === -1) break
       const [next] = waiting.splice(index, 1)
-      const ended = runJob(next!.job, folder, tally).then(({ timing, outcome }) => {
+      const ended = runJob(next!.job, folder, meter, tally).then(({ timing, outcome }) => {
         running.delete(next!)
         timings.set(nameOf(next!.job), timing)
         const seconds = `${timing.seconds.toFixed(1)} s, ${timing.busySeconds.toFixed(1)} s of processor time`
@@ -78,11 +84,12 @@ export async function runJobs(jobs: readonly Planned[], tally: Tally): Promise<T
     if (running.size === 0) break
     await Promise.race(running.values())
   }
+  clearInterval(looking)
   rmSync(folder, { recursive: true })
   return timings
 }
 
-async function runJob(job: Job, folder: string, tally: Tally) {
+async function runJob(job: Job, folder: string, meter: Meter, tally: Tally) {
   const startedAt = performance.now()
   const busyFile = join(folder, nameOf(job).replaceAll('/', '-'))
   const own = newTally()
@@ -94,7 +101,10 @@ async function runJob(job: Job, folder: string, tally: Tally) {
   const skips = [...own.skipped.values()].reduce((sum, tests) => sum + tests, 0)
   const isGood = own.failures.length === 0
   const text = `${own.passed} passed${isGood ? '' : `, ${own.failures.length} FAILED`}${skips > 0 ? `, ${skips} skipped` : ''}`
-  return { timing: { seconds, busySeconds: readBusySeconds(busyFile) }, outcome: { isGood, text } }
+  return {
+    timing: { seconds, busySeconds: Math.max(readBusySeconds(busyFile), meter.secondsOf(busyFile)) },
+    outcome: { isGood, text },
+  }
 }
 
 async function runFile({ file, store }: Job, busyFile: string, tally: Tally): Promise<void> {
@@ -104,7 +114,7 @@ async function runFile({ file, store }: Job, busyFile: string, tally: Tally): Pr
     concurrency: 1,
     timeout: LONGEST_TEST_MS,
     execArgv: [...NODE_FLAGS, '--import=./testing/test-process.ts'],
-    env: { ...process.env, KETCH_BUSY_FILE: busyFile, ...(store === null ? {} : { KETCH_STORE: store }) },
+    env: { ...process.env, [BUSY_FILE]: busyFile, ...(store === null ? {} : { KETCH_STORE: store }) },
   })
   count(stream, tally)
   const events: unknown[] = []
@@ -118,6 +128,16 @@ async function runFile({ file, store }: Job, busyFile: string, tally: Tally): Pr
   clearTimeout(patience)
   if (tally.failures.length === 0) return
   for await (const text of Readable.from(events).compose(new spec())) process.stdout.write(String(text))
+}
+
+/** Returns the environment variables with which a process was started; none if it has ended. */
+function environmentOf(pid: number): ReadonlyMap<string, string> {
+  try {
+    const pairs = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0')
+    return new Map(pairs.map(pair => [pair.split('=', 1)[0]!, pair.slice(pair.indexOf('=') + 1)]))
+  } catch {
+    return new Map()
+  }
 }
 
 function readBusySeconds(file: string): number {
