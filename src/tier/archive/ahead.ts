@@ -2,7 +2,7 @@
 // uses threads and memory that are left over, and never those that a reader waits for.
 
 import type { ArchivePlace } from '../../log/archive.ts'
-import { loadPart } from './load-part.ts'
+import { loadPartAhead } from './load-part.ts'
 import type { ReadQueue } from './read-queue.ts'
 import type { ReadRooms } from './reading.ts'
 import { checkLost, locate, type PartAt, type Spot } from './spots.ts'
@@ -124,7 +124,7 @@ export class Ahead {
       // A reader may have begun with it while a file was opened.
       if (cache.has(part.key)) continue
       if (!cache.hasRoomAhead(part.part.bytes)) return { done: Promise.all(loads), isWhole: false }
-      loads.push(loadPart(cache, decoders, part, true))
+      loads.push(loadPartAhead(cache, decoders, part))
     }
     return { done: Promise.all(loads), isWhole: true }
   }
