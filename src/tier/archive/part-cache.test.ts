@@ -92,17 +92,17 @@ test('a failed load is not kept, and gives its room back', async () => {
   assert.ok(cache.has('a'))
 })
 
-test('reading ahead takes half of the memory, never waits, and its parts outlast others', async () => {
+test('reading ahead takes a share of the memory, never waits, and its parts outlast others', async () => {
   const { cache, load, begin } = world(100)
-  assert.equal(cache.hasRoomAhead(51), false)
-  await load('ahead', 50, true)
+  assert.equal(cache.hasRoomAhead(76), false)
+  await load('ahead', 75, true)
   assert.equal(cache.hasRoomAhead(1), false)
-  await load('a', 30)
-  await load('b', 30)
+  await load('a', 20)
+  await load('b', 20)
   assert.deepEqual([cache.has('ahead'), cache.has('a'), cache.has('b')], [true, false, true])
   // Its reader came: from now on it is a part like others.
   cache.use('ahead')!.release()
-  assert.equal(cache.hasRoomAhead(50), true)
+  assert.equal(cache.hasRoomAhead(75), true)
   const reader = begin('c', 80)
   await turn()
   assert.equal(cache.hasRoomAhead(30), false)
@@ -113,7 +113,7 @@ test('reading ahead takes half of the memory, never waits, and its parts outlast
 test('parts that were read ahead for a reader that left are parts like others after a while', async () => {
   let nowMs = 0
   const { cache, load } = world(100, { ...systemClock, monotonic: () => nowMs })
-  await load('left', 50, true)
+  await load('left', 75, true)
   assert.equal(cache.hasRoomAhead(50), false)
   nowMs = 6_000
   assert.equal(cache.hasRoomAhead(50), true)

@@ -36,7 +36,7 @@ export interface Load {
 }
 
 /** Parts that were read ahead take at most this share of the memory. */
-const AHEAD_SHARE = 0.5
+const AHEAD_SHARE = 0.75
 /** A part that was read ahead is kept this long for its reader. Then it is a part like others. */
 const KEEP_AHEAD_MS = 5_000
 
