@@ -4,14 +4,16 @@
 
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { runChecks } from './checks.ts'
-import { root } from './node24.mjs'
-import { divide, jobsOf, keepTimings, listTestFiles, nameOf, readTimings, type Timings } from './test-files.ts'
-import { count, newTally, runLanes } from './test-lanes.ts'
+import { NODE_FLAGS, root } from './node24.mjs'
+import { jobsOf, keepTimings, listTestFiles, nameOf, plan, readTimings, type Timings } from './test-files.ts'
+import { count, newTally, runJobs } from './test-jobs.ts'
 
 const USAGE = `npm test [-- options] [words]
 
@@ -90,10 +92,21 @@ function installClients(): void {
   })
 }
 
-/** Runs the unit tests, all in this process: a process for each file would take longer than the tests. */
+/** Runs the unit tests in a few processes, one more than there are processors because some tests wait. */
 async function runUnit(files: readonly string[]): Promise<void> {
-  if (files.length === 0) return
-  const stream = run({ files: files.map(file => join(root, file)), isolation: 'none', timeout: 60_000 })
+  const processes = availableParallelism() + 1
+  const parts = Array.from({ length: processes }, (_, part) => files.filter((_, index) => index % processes === part))
+  await Promise.all(parts.filter(part => part.length > 0).map(runPart))
+}
+
+async function runPart(files: readonly string[]): Promise<void> {
+  const stream = run({
+    files: [join(root, 'scripts/unit-part.ts')],
+    isolation: 'process',
+    timeout: 60_000,
+    execArgv: NODE_FLAGS,
+    env: { ...process.env, KETCH_UNIT_FILES: JSON.stringify(files.map(file => pathToFileURL(join(root, file)).href)) },
+  })
   count(stream, tally)
   const finished = new Promise(resolve => stream.on('end', resolve))
   stream.compose(new spec()).pipe(process.stdout, { end: false })
@@ -142,7 +155,7 @@ if (!inner) {
   const jobs = jobsOf(files, all)
   if (jobs.length > 0) installClients()
   await timed(`${jobs.length} longer files`, async () => {
-    const timings = await runLanes(divide(jobs, readTimings(root)), tally)
+    const timings = await runJobs(plan(jobs, readTimings(root)), tally)
     tellSlowest(timings)
     const names = new Set(jobsOf(listTestFiles(root), true).map(nameOf))
     const known = [...readTimings(root)].filter(([name]) => names.has(name))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { divide, type Job, jobsOf, stageOf, type Timings } from './test-files.ts'
+import { type Job, jobsOf, nameOf, nextOf, plan, stageOf, type Timings } from './test-files.ts'
 
 test('the name of a test file says its stage, and an unknown stage gives null', () => {
   assert.equal(stageOf('src/log/lane.test.ts'), 'unit')
@@ -29,29 +29,37 @@ test('a short run omits the files that only --all runs, and --all runs each clie
   ])
 })
 
-test('each lane begins with the longest file, and a file without timings goes first in the computing lane', () => {
+test('the longest file goes first, a file without timings before all, each with its share of a processor', () => {
   const timings: Timings = new Map([
     ['short', { seconds: 1, busySeconds: 0.9 }],
-    ['long', { seconds: 9, busySeconds: 8 }],
+    ['long', { seconds: 9, busySeconds: 9 }],
     ['patient', { seconds: 5, busySeconds: 1 }],
-    ['quick', { seconds: 2, busySeconds: 0.1 }],
+    ['instant', { seconds: 0, busySeconds: 0 }],
     ['long on redis', { seconds: 20, busySeconds: 4 }],
   ])
   const jobs: Job[] = [
-    ...['short', 'quick', 'new', 'patient', 'long'].map((file): Job => ({ file, store: null })),
+    ...['short', 'instant', 'new', 'patient', 'long'].map((file): Job => ({ file, store: null })),
     { file: 'long', store: 'redis' },
   ]
-  const { computing, waiting } = divide(jobs, timings)
   assert.deepEqual(
-    computing.map(({ file }) => file),
-    ['new', 'long', 'short'],
-  )
-  assert.deepEqual(
-    waiting.map(({ file, store }) => [file, store]),
+    plan(jobs, timings).map(({ job, share }) => [nameOf(job), share]),
     [
-      ['long', 'redis'],
-      ['patient', null],
-      ['quick', null],
+      ['new', 0.5],
+      ['long on redis', 0.2],
+      ['long', 1],
+      ['patient', 0.2],
+      ['short', 0.9],
+      ['instant', 0.5],
     ],
   )
+})
+
+test('the next file is the longest that the processors have time for, and alone any file runs', () => {
+  const of = (...shares: number[]) => shares.map(share => ({ job: { file: String(share), store: null }, share }))
+  assert.equal(nextOf(of(0.8, 0.2), of(1), 2), 0)
+  assert.equal(nextOf(of(0.8, 0.2), of(1, 0.5), 2), 1)
+  assert.equal(nextOf(of(0.8, 0.2), of(1, 1), 2), -1)
+  assert.equal(nextOf(of(3, 0.2), [], 2), 0)
+  assert.equal(nextOf([], of(1), 2), -1)
+  assert.equal(nextOf([], [], 2), -1)
 })

@@ -1,5 +1,5 @@
 // Lists the test files and decides when each runs and in which order. The name of a file says when it runs. The
-// timings of an earlier run say how long it takes and whether it computes or waits. This file runs no test.
+// timings of an earlier run say how long it takes and how much of a processor it uses. This file runs no test.
 //
 //   name.test.ts          unit: the inner loop, in one process. No server, no waiting.
 //   name.longer.test.ts   `npm test`: real parts, waiting, or much computing; a process of its own
@@ -49,23 +49,35 @@ export const nameOf = ({ file, store }: Job) => (store === null ? file : `${file
 /** For each job: the seconds that it took, and the CPU seconds of its process and of all ended child processes. */
 export type Timings = ReadonlyMap<string, { readonly seconds: number; readonly busySeconds: number }>
 
-/** A job computes if it keeps a processor busy for more than this share of its time; the other jobs wait. */
-const COMPUTING_SHARE = 0.5
+/** The share of one processor that a job without timings is expected to use. */
+const UNKNOWN_SHARE = 0.5
 
-export interface Lanes {
-  readonly computing: readonly Job[]
-  readonly waiting: readonly Job[]
+/** A job with the number of processors that it keeps busy on average, as an earlier run measured it. */
+export interface Planned {
+  readonly job: Job
+  readonly share: number
 }
 
-/** Divides the jobs into two lanes, the longest first. A job without timings counts as the longest and as computing. */
-export function divide(jobs: readonly Job[], timings: Timings): Lanes {
+/** Returns the jobs with their shares, the longest first. A job without timings counts as the longest. */
+export function plan(jobs: readonly Job[], timings: Timings): readonly Planned[] {
   const secondsOf = (job: Job) => timings.get(nameOf(job))?.seconds ?? Number.POSITIVE_INFINITY
-  const isComputing = (job: Job) => {
+  const shareOf = (job: Job) => {
     const timing = timings.get(nameOf(job))
-    return timing === undefined || timing.busySeconds > COMPUTING_SHARE * timing.seconds
+    return timing === undefined || timing.seconds === 0 ? UNKNOWN_SHARE : timing.busySeconds / timing.seconds
   }
-  const ordered = jobs.toSorted((a, b) => secondsOf(b) - secondsOf(a) || (nameOf(a) < nameOf(b) ? -1 : 1))
-  return { computing: ordered.filter(isComputing), waiting: ordered.filter(job => !isComputing(job)) }
+  return jobs
+    .toSorted((a, b) => secondsOf(b) - secondsOf(a) || (nameOf(a) < nameOf(b) ? -1 : 1))
+    .map(job => ({ job, share: shareOf(job) }))
+}
+
+/**
+ * Returns the index of the job that starts next beside the running ones: the first that the processors still have time
+ * for. With nothing running, that is the first job. Returns -1 if no job fits.
+ */
+export function nextOf(waiting: readonly Planned[], running: readonly Planned[], processors: number): number {
+  if (running.length === 0) return waiting.length === 0 ? -1 : 0
+  const free = processors - running.reduce((sum, { share }) => sum + share, 0)
+  return waiting.findIndex(({ share }) => share <= free)
 }
 
 /** Returns the jobs of `npm test`, or with `all` of `npm test -- --all`, without the unit tests. */

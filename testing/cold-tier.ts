@@ -138,13 +138,13 @@ export class MemoryTier implements ColdTier {
       if (lastOffset < offset) continue
       if (lastOffset >= until) break
       if (bytes + batch.length > maxBytes && !(minOneBatch && batches.length === 0)) {
-        if (batches.length === 0) return { kind: 'read', batches, bytes }
+        if (batches.length === 0) return { kind: 'read', batches, bytes, release: null }
         break
       }
       batches.push(batch)
       bytes += batch.length
     }
-    return batches.length === 0 ? { kind: 'nothing' } : { kind: 'read', batches, bytes }
+    return batches.length === 0 ? { kind: 'nothing' } : { kind: 'read', batches, bytes, release: null }
   }
 
   async #records({ topicId, partition }: ArchivePlace, from: number, until: number): Promise<FoundOffset[]> {

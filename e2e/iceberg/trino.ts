@@ -79,7 +79,10 @@ export async function startTrino(world: World, cleanUp: CleanUp): Promise<Query>
         answer => answer.json() as Promise<{ starting: boolean }>,
         () => null,
       )
-      return info?.starting === false
+      if (info?.starting !== false) return false
+      // It has started before it knows itself as a node that can run a query.
+      const nodes = await run(url, 'SELECT node_id FROM system.runtime.nodes')
+      return Array.isArray(nodes) && nodes.length > 0
     },
     START_MS,
   )

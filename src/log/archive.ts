@@ -20,6 +20,11 @@ export type ArchiveRead =
       readonly batches: readonly Uint8Array[]
       /** The sum of their lengths. */
       readonly bytes: number
+      /**
+       * Like Read.release of the store: the caller may call it once, when it no longer needs the batches, whose bytes
+       * may be gone then. Null if others have the same answer.
+       */
+      readonly release: (() => void) | null
     }
   /** The table has no batch at or above the offset that ends below the limit. */
   | { readonly kind: 'nothing' }

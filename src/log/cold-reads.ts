@@ -12,6 +12,8 @@ import type { FoundOffset } from './time-search.ts'
 export interface ColdBatches {
   readonly batches: readonly Uint8Array[]
   readonly bytes: number
+  /** As ArchiveRead has it. */
+  readonly release: (() => void) | null
 }
 
 export function placeIn({ topic, index }: PartitionState): ArchivePlace {

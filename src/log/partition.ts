@@ -762,7 +762,7 @@ export class Partition {
       if (offset < this.#state.logStart) return this.#outOfRange(offset)
       if (found === null) return this.read(until, maxBytes, minOneBatch, isolation)
       // As in #readStore, the answer names the end at the time of the call.
-      return { ...this.#result(found.batches, found.bytes), highWatermark, lastStableOffset }
+      return { ...this.#result(found.batches, found.bytes, found.release), highWatermark, lastStableOffset }
     }
     const found = this.#rooms.cold.read(this.#state, offset, maxBytes, minOneBatch, until)
     return found instanceof Promise ? found.then(use) : use(found)

@@ -6,23 +6,31 @@ import { DamagedFile } from '../columns/page-cursors.ts'
 import type { GroupPart } from '../columns/read.ts'
 import type { RestoredBatch } from '../columns/restore.ts'
 import { naming } from './open-files.ts'
-import type { PartCache } from './part-cache.ts'
+import type { Part } from './part.ts'
+import type { Load, PartCache } from './part-cache.ts'
 import type { PartAt } from './spots.ts'
 
-/** Rejects with FileTrouble, ThreadEnded, Closed or an ObjectStoreError. */
-export function loadPart(
-  cache: PartCache,
-  decoders: DecoderThreads,
-  { key, open, part }: PartAt,
-  isAhead = false,
-): Promise<readonly RestoredBatch[]> {
+/**
+ * Loads a part for a reader, who must release it. Rejects with FileTrouble, ThreadEnded, Closed or an
+ * ObjectStoreError.
+ */
+export function loadPart(cache: PartCache, decoders: DecoderThreads, part: PartAt): Promise<Part> {
+  return cache.load(part.key, loadOf(decoders, part))
+}
+
+/** Does the same before a reader comes. */
+export function loadPartAhead(cache: PartCache, decoders: DecoderThreads, part: PartAt): Promise<void> {
+  return cache.loadAhead(part.key, loadOf(decoders, part))
+}
+
+function loadOf(decoders: DecoderThreads, { open, part }: PartAt): Load {
   const work = () =>
     naming(open.path, async () => {
       const batches = await decoders.restore(await part.fetch())
       if (open.file.isOurs) checkBounds(part, batches)
       return batches
     })
-  return cache.load(key, { bytes: part.bytes, isAhead, work })
+  return { bytes: part.bytes, work }
 }
 
 /** Neither the footer nor the page index has a checksum. Wrong bounds would hide batches from readers. */

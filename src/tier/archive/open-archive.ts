@@ -78,6 +78,12 @@ export function openArchive(objects: Objects, options: ArchiveOptions, deps: { r
 /** A version of the table that is this old is new enough to say that there is no more. */
 const FRESH_MS = 1_000
 
+interface OpenRead {
+  readonly answer: Promise<ArchiveRead>
+  /** More than one caller has asked for it. */
+  isShared: boolean
+}
+
 const CLOSED: ArchiveTrouble = Object.freeze({ kind: 'away', why: new Closed().message })
 const BUSY: ArchiveTrouble = Object.freeze({ kind: 'busy' })
 const NOTHING = Object.freeze({ kind: 'nothing' }) satisfies ArchiveRead
@@ -92,7 +98,7 @@ class IcebergArchive implements OpenArchive {
   readonly #noticed: (topicId: string) => number
   readonly #uriOf: (place: ArchivePlace) => string
   /** Equal reads are one. */
-  readonly #reads = new Map<string, Promise<ArchiveRead>>()
+  readonly #reads = new Map<string, OpenRead>()
   /** Answers those who wait when the archive is closed. */
   readonly #waiting = new Set<() => void>()
   #isClosed = false
@@ -139,11 +145,19 @@ class IcebergArchive implements OpenArchive {
     const ask: ReadAsk = { partition: place.partition, offset, maxBytes, minOneBatch, until }
     const key = [place.topicId, place.partition, offset, maxBytes, minOneBatch, until].join(':')
     const equal = this.#reads.get(key)
-    if (equal !== undefined) return equal.then(told)
+    if (equal !== undefined) {
+      equal.isShared = true
+      return equal.answer.then(told)
+    }
     const now = this.#readNow(place, ask)
     if (now !== null) return told(now)
-    const reading = this.#unlessClosed(this.#read(place, ask)).finally(() => this.#reads.delete(key))
-    this.#reads.set(key, reading)
+    const reading = this.#unlessClosed(this.#read(place, ask)).then(answer => {
+      this.#reads.delete(key)
+      // No caller knows whether it is the last of them, so the memory is left to the garbage collector.
+      return open.isShared && answer.kind === 'read' ? { ...answer, release: null } : answer
+    })
+    const open: OpenRead = { answer: reading, isShared: false }
+    this.#reads.set(key, open)
     return reading.then(told)
   }
 
@@ -191,8 +205,9 @@ class IcebergArchive implements OpenArchive {
   #readNow(place: ArchivePlace, ask: ReadAsk): ArchiveRead | null {
     const known = this.#tables.get(place)
     if (known === null) return null
+    const reading = new Reading(this.#rooms, known, ask)
     try {
-      const progress = new Reading(this.#rooms, known, ask).run()
+      const progress = reading.run()
       if (progress.kind === 'done') return this.#served(place, ask, known, progress)
       if (progress.kind !== 'none' || !this.#isFresh(place, FRESH_MS)) return null
       this.#checkVersion(place, known)
@@ -200,6 +215,8 @@ class IcebergArchive implements OpenArchive {
     } catch (error) {
       // The table may have been mended since it was read.
       return this.#isFresh(place, FRESH_MS) ? troubleOf(error) : null
+    } finally {
+      reading.end()
     }
   }
 
@@ -219,14 +236,16 @@ class IcebergArchive implements OpenArchive {
 
   /** Waits for what others fetch already, which needs no turn of its own. */
   async #readOnItsWay(place: ArchivePlace, ask: ReadAsk, known: KnownTable): Promise<ArchiveRead | null> {
+    const reading = new Reading(this.#rooms, known, ask)
     try {
-      const reading = new Reading(this.#rooms, known, ask)
       let progress = reading.run()
       for (; progress.kind === 'need' && progress.isOnItsWay; progress = reading.run()) await progress.fetch()
       return progress.kind === 'done' ? this.#served(place, ask, known, progress) : null
     } catch (error) {
       troubleOf(error)
       return null
+    } finally {
+      reading.end()
     }
   }
 
@@ -249,21 +268,25 @@ class IcebergArchive implements OpenArchive {
   async #readInTurn(place: ArchivePlace, ask: ReadAsk, beside: Promise<void>[]): Promise<ArchiveRead> {
     return await this.#onTable(place, async (known, isRefreshed) => {
       const reading = new Reading(this.#rooms, known, ask)
-      const finishing = reading.finish()
-      if (known.loaded !== null) beside.push(this.#ahead.beside(place, known.loaded, ask.offset, ask.until))
-      let progress = await finishing
-      if (progress.kind === 'none') {
-        if (!isRefreshed && !this.#isFresh(place, FRESH_MS)) return STALE
-        this.#checkVersion(place, known)
-        return NOTHING
+      try {
+        const finishing = reading.finish()
+        if (known.loaded !== null) beside.push(this.#ahead.beside(place, known.loaded, ask.offset, ask.until))
+        let progress = await finishing
+        if (progress.kind === 'none') {
+          if (!isRefreshed && !this.#isFresh(place, FRESH_MS)) return STALE
+          this.#checkVersion(place, known)
+          return NOTHING
+        }
+        if (progress.kind === 'gap') {
+          if (!isRefreshed) return STALE
+          this.#checkVersion(place, known)
+          reading.skipGap()
+          progress = await reading.finish()
+        }
+        return progress.kind === 'done' ? this.#served(place, ask, known, progress) : NOTHING
+      } finally {
+        reading.end()
       }
-      if (progress.kind === 'gap') {
-        if (!isRefreshed) return STALE
-        this.#checkVersion(place, known)
-        reading.skipGap()
-        progress = await reading.finish()
-      }
-      return progress.kind === 'done' ? this.#served(place, ask, known, progress) : NOTHING
     })
   }
 
@@ -283,10 +306,10 @@ class IcebergArchive implements OpenArchive {
     place: ArchivePlace,
     { offset, until }: ReadAsk,
     { loaded }: KnownTable,
-    { batches, bytes, next }: Progress & { readonly kind: 'done' },
+    { batches, bytes, next, release }: Progress & { readonly kind: 'done' },
   ): ArchiveRead {
     if (batches.length > 0) this.#ahead.served(place, loaded!, offset, next, until)
-    return { kind: 'read', batches, bytes }
+    return { kind: 'read', batches, bytes, release }
   }
 
   /**

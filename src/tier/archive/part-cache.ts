@@ -5,15 +5,22 @@
 import { assert } from '../../base/assert.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { RestoredBatch } from '../columns/restore.ts'
+import { Part } from './part.ts'
 import { Closed } from './read-queue.ts'
 
 interface Held {
-  readonly batches: readonly RestoredBatch[]
-  readonly bytes: number
+  readonly part: Part
   /** When it came, on Clock.monotonic(). */
   readonly sinceMs: number
   /** It was read ahead, and no reader has come yet. */
   isAhead: boolean
+}
+
+interface Loading {
+  /** Resolves with the part, for those who were counted before. */
+  readonly part: Promise<Part>
+  /** The readers that wait for it. */
+  readers: number
 }
 
 interface Waiting {
@@ -24,12 +31,12 @@ interface Waiting {
 export interface Load {
   /** About the memory that the work and its result take. */
   readonly bytes: number
-  readonly isAhead: boolean
+  /** Resolves with batches whose memory belongs to the cache from then on. */
   readonly work: () => Promise<readonly RestoredBatch[]>
 }
 
 /** Parts that were read ahead take at most this share of the memory. */
-const AHEAD_SHARE = 0.5
+const AHEAD_SHARE = 0.75
 /** A part that was read ahead is kept this long for its reader. Then it is a part like others. */
 const KEEP_AHEAD_MS = 5_000
 
@@ -38,7 +45,7 @@ export class PartCache {
   readonly #limit: number
   /** The one that was used last stands last. */
   readonly #held = new Map<string, Held>()
-  readonly #loading = new Map<string, Promise<readonly RestoredBatch[]>>()
+  readonly #loading = new Map<string, Loading>()
   readonly #waiting: Waiting[] = []
   #heldBytes = 0
   #reservedBytes = 0
@@ -61,14 +68,26 @@ export class PartCache {
     return this.#held.has(key) || this.#loading.has(key)
   }
 
-  /** Returns a part for a reader, or the promise of one that is on its way; undefined if it is neither. */
-  get(key: string): readonly RestoredBatch[] | Promise<readonly RestoredBatch[]> | undefined {
+  isLoading(key: string): boolean {
+    return this.#loading.has(key)
+  }
+
+  /** Returns a part for a reader, who must release it; undefined if it is not here. */
+  use(key: string): Part | undefined {
     const held = this.#held.get(key)
-    if (held === undefined) return this.#loading.get(key)
+    if (held === undefined) return undefined
     this.#endAhead(held)
     this.#held.delete(key)
     this.#held.set(key, held)
-    return held.batches
+    return held.part.use()
+  }
+
+  /** Resolves with a part that is on its way for a reader, who must release it; undefined if it is not on its way. */
+  wait(key: string): Promise<Part> | undefined {
+    const loading = this.#loading.get(key)
+    if (loading === undefined) return undefined
+    loading.readers++
+    return loading.part
   }
 
   /** Says whether a part of this size can be read ahead without taking memory from readers. */
@@ -79,23 +98,35 @@ export class PartCache {
     return this.#reservedBytes + this.#aheadBytes + bytes <= this.#limit
   }
 
-  /** Loads a part that is neither here nor on its way. If the work fails, nothing is kept. */
-  load(key: string, load: Load): Promise<readonly RestoredBatch[]> {
-    assert(!this.has(key), `part ${key} is here or on its way`)
-    const loading = this.#load(key, load).finally(() => this.#loading.delete(key))
-    this.#loading.set(key, loading)
-    return loading
+  /**
+   * Loads a part that is neither here nor on its way, for a reader, who must release it. If the work fails, nothing is
+   * kept.
+   */
+  load(key: string, load: Load): Promise<Part> {
+    return this.#begin(key, load, false)
+  }
+
+  /** Loads such a part before its reader comes. */
+  async loadAhead(key: string, load: Load): Promise<void> {
+    await this.#begin(key, load, true)
   }
 
   close(): void {
     this.#isClosed = true
     for (const { admit } of this.#waiting.splice(0)) admit.reject(new Closed())
-    this.#held.clear()
-    this.#heldBytes = 0
-    this.#aheadBytes = 0
+    for (const [key, held] of this.#held) this.#drop(key, held)
   }
 
-  async #load(key: string, { bytes, isAhead, work }: Load): Promise<readonly RestoredBatch[]> {
+  #begin(key: string, load: Load, isAhead: boolean): Promise<Part> {
+    assert(!this.has(key), `part ${key} is here or on its way`)
+    const { promise, resolve } = Promise.withResolvers<Part>()
+    const loading: Loading = { part: promise, readers: isAhead ? 0 : 1 }
+    this.#loading.set(key, loading)
+    resolve(this.#load(key, load, isAhead, loading))
+    return promise
+  }
+
+  async #load(key: string, { bytes, work }: Load, isAhead: boolean, loading: Loading): Promise<Part> {
     // Parts that were read ahead count from the beginning, so that many at once do not pass their share.
     if (isAhead) this.#aheadBytes += bytes
     let isReserved = false
@@ -103,22 +134,21 @@ export class PartCache {
       await this.#reserve(bytes)
       isReserved = true
       const batches = await work()
-      if (!this.#isClosed) this.#hold(key, batches, isAhead)
-      return batches
+      const part = new Part(batches, loading.readers + (this.#isClosed ? 0 : 1))
+      if (!this.#isClosed) this.#hold(key, part, isAhead)
+      return part
     } finally {
+      this.#loading.delete(key)
       if (isAhead) this.#aheadBytes -= bytes
       if (isReserved) this.#reservedBytes -= bytes
       this.#admit()
     }
   }
 
-  #hold(key: string, batches: readonly RestoredBatch[], isAhead: boolean): void {
-    const memory = new Set(batches.map(({ bytes }) => bytes.buffer))
-    let bytes = 0
-    for (const { byteLength } of memory) bytes += byteLength
-    this.#held.set(key, { batches, bytes, isAhead, sinceMs: this.#clock.monotonic() })
-    this.#heldBytes += bytes
-    if (isAhead) this.#aheadBytes += bytes
+  #hold(key: string, part: Part, isAhead: boolean): void {
+    this.#held.set(key, { part, isAhead, sinceMs: this.#clock.monotonic() })
+    this.#heldBytes += part.bytes
+    if (isAhead) this.#aheadBytes += part.bytes
   }
 
   async #reserve(bytes: number): Promise<void> {
@@ -155,12 +185,13 @@ export class PartCache {
 
   #drop(key: string, held: Held): void {
     this.#held.delete(key)
-    this.#heldBytes -= held.bytes
+    this.#heldBytes -= held.part.bytes
     this.#endAhead(held)
+    held.part.release()
   }
 
   #endAhead(held: Held): void {
-    if (held.isAhead) this.#aheadBytes -= held.bytes
+    if (held.isAhead) this.#aheadBytes -= held.part.bytes
     held.isAhead = false
   }
 }

@@ -6,6 +6,7 @@ import type { RestoredBatch } from '../columns/restore.ts'
 import { type Archived, covers } from '../iceberg/ranges.ts'
 import { loadPart } from './load-part.ts'
 import type { OpenFiles } from './open-files.ts'
+import type { Part } from './part.ts'
 import type { PartCache } from './part-cache.ts'
 import { checkLost, locate, mergeBatches, type PartAt, tableAbsent } from './spots.ts'
 import type { KnownTable } from './tables.ts'
@@ -27,7 +28,14 @@ export interface ReadRooms {
 }
 
 export type Progress =
-  | { readonly kind: 'done'; readonly batches: readonly Uint8Array[]; readonly bytes: number; readonly next: number }
+  | {
+      readonly kind: 'done'
+      readonly batches: readonly Uint8Array[]
+      readonly bytes: number
+      readonly next: number
+      /** Frees the memory of the batches, as far as no other reader has it. A second call does nothing. */
+      readonly release: () => void
+    }
   /** Nothing is at the offset or above it, in this version of the table. */
   | { readonly kind: 'none' }
   /** The next batch comes behind offsets that were not archived when this version was committed. */
@@ -47,7 +55,7 @@ export class Reading {
   readonly #known: KnownTable
   readonly #ask: ReadAsk
   /** Parts that this read has waited for. The cache may have dropped them since. */
-  readonly #fetched = new Map<string, readonly RestoredBatch[]>()
+  readonly #fetched = new Map<string, Part>()
   readonly #batches: Uint8Array[] = []
   #bytes = 0
   #position: number
@@ -74,19 +82,28 @@ export class Reading {
     checkLost(loaded, partition)
     for (;;) {
       const located = locate(this.#rooms.files, loaded, partition, this.#position, until)
-      if (located.kind === 'none') return this.#end('none')
+      if (located.kind === 'none') return this.#answer('none')
       if (located.kind === 'open') return this.#need(located.open, false)
       const { spot } = located
       const found = spot.parts.map(part => this.#inMemory(part))
-      if (found.some(each => each === undefined || each instanceof Promise)) {
-        const isOnItsWay = found.every(each => each !== undefined)
+      if (!isWhole(found)) {
+        const isOnItsWay = spot.parts.every(({ key }, i) => found[i] !== undefined || this.#rooms.cache.isLoading(key))
         return this.#need(() => Promise.all(spot.parts.map(part => this.#fetch(part))), isOnItsWay)
       }
-      const batches = mergeBatches(spot, found as (readonly RestoredBatch[])[])
+      const batches = mergeBatches(
+        spot,
+        found.map(part => part.batches),
+      )
       const stop = this.#take(batches, loaded.archived)
-      if (stop !== null) return this.#end(stop)
+      if (stop !== null) return this.#answer(stop)
       this.#position = Math.max(this.#position, spot.horizon + 1)
     }
+  }
+
+  /** Releases all parts that no answer has. The read must not go on. */
+  end(): void {
+    for (const part of this.#fetched.values()) part.release()
+    this.#fetched.clear()
   }
 
   /** Fetches until the read has its answer. */
@@ -99,7 +116,7 @@ export class Reading {
       } catch (error) {
         // The next read begins at the damage and says so. This one has batches to give.
         if (this.#batches.length === 0) throw error
-        return this.#end('full')
+        return this.#answer('full')
       }
     }
   }
@@ -121,32 +138,40 @@ export class Reading {
     return null
   }
 
-  #end(why: 'full' | 'gap' | 'none'): Progress & { readonly kind: 'done' | 'none' | 'gap' } {
+  #answer(why: 'full' | 'gap' | 'none'): Progress & { readonly kind: 'done' | 'none' | 'gap' } {
     if (this.#batches.length === 0 && why !== 'full') return { kind: why }
     this.#rooms.onParts(this.#fetched.size - this.#misses, this.#misses)
-    return { kind: 'done', batches: this.#batches, bytes: this.#bytes, next: this.#position }
+    const parts = [...this.#fetched.values()]
+    this.#fetched.clear()
+    const release = () => {
+      for (const part of parts.splice(0)) part.release()
+    }
+    return { kind: 'done', batches: this.#batches, bytes: this.#bytes, next: this.#position, release }
   }
 
   #need(fetch: () => Promise<unknown>, isOnItsWay: boolean): Progress {
-    if (this.#bytes >= Math.min(this.#ask.maxBytes, ENOUGH_BYTES) && this.#batches.length > 0) return this.#end('full')
+    if (this.#bytes >= Math.min(this.#ask.maxBytes, ENOUGH_BYTES) && this.#batches.length > 0)
+      return this.#answer('full')
     return { kind: 'need', fetch, isOnItsWay }
   }
 
-  #inMemory({ key }: PartAt): readonly RestoredBatch[] | Promise<unknown> | undefined {
+  #inMemory({ key }: PartAt): Part | undefined {
     const fetched = this.#fetched.get(key)
     if (fetched !== undefined) return fetched
-    const found = this.#rooms.cache.get(key)
-    if (!Array.isArray(found)) return found as Promise<unknown> | undefined
+    const found = this.#rooms.cache.use(key)
     // The read keeps what it has seen, because it may look at the same spot twice.
-    this.#fetched.set(key, found)
+    if (found !== undefined) this.#fetched.set(key, found)
     return found
   }
 
   async #fetch(part: PartAt): Promise<void> {
     const { cache, decoders } = this.#rooms
-    if (this.#fetched.has(part.key)) return
-    const found = cache.get(part.key) ?? loadPart(cache, decoders, part)
+    if (this.#inMemory(part) !== undefined) return
     this.#misses++
-    this.#fetched.set(part.key, await found)
+    this.#fetched.set(part.key, await (cache.wait(part.key) ?? loadPart(cache, decoders, part)))
   }
+}
+
+function isWhole(parts: (Part | undefined)[]): parts is Part[] {
+  return !parts.includes(undefined)
 }

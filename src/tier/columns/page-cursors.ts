@@ -70,11 +70,11 @@ class Pages {
     }
   }
 
-  /** Frees all pages. */
-  end(): void {
-    for (const page of this.#kept) free(page)
+  /** Frees all pages but those that have this memory. */
+  end(handedOver?: ReadonlySet<ArrayBufferLike>): void {
+    this.#kept.push(this.values)
+    for (const page of this.#kept) if (handedOver?.has(page.buffer) !== true) free(page)
     this.#kept = []
-    free(this.values)
     this.values = NOTHING
   }
 
@@ -205,9 +205,9 @@ export class BytesCursor {
     this.#at = at + 4 + length
   }
 
-  /** Frees the memory of its pages. */
-  end(): void {
-    this.#pages.end()
+  /** Frees the memory of its pages, but not the memory that was handed over. */
+  end(handedOver?: ReadonlySet<ArrayBufferLike>): void {
+    this.#pages.end(handedOver)
   }
 
   #turn(): void {

@@ -17,24 +17,26 @@ test('a sequential reader fetches little more than the stored bytes', async () =
   }
 })
 
-test('a flipped bit anywhere in the data is noticed, or changes nothing', async () => {
-  const batches = manyBatches(3)
-  const { bytes } = encodeFile(batches)
-  let noticed = 0
-  for (let at = 4; at < bytes.length; at += 97) {
-    const flipped = Buffer.from(bytes)
-    flipped[at]! ^= 1 << (at % 8)
-    try {
-      const back = await readFile(await openBytes(flipped))
-      // Columns that Kafka's readers do not need, and the facts in the footer, can be damaged unnoticed.
-      for (const [i, each] of back.entries()) assert.ok(batches[i]!.equals(each.bytes), `bit ${at}`)
-    } catch (error) {
-      if (!(error instanceof DamagedFile)) throw error
-      noticed++
+for (const batchBytes of ['when-needed', 'always'] as const)
+  test(`a flipped bit anywhere in the data is noticed, or changes nothing, batch bytes ${batchBytes}`, async () => {
+    // Pages of more than 64 KiB are handed over.
+    const batches = manyBatches(batchBytes === 'always' ? 7 : 3)
+    const { bytes } = encodeFile(batches, { batchBytes })
+    let noticed = 0
+    for (let at = 4; at < bytes.length; at += 97) {
+      const flipped = Buffer.from(bytes)
+      flipped[at]! ^= 1 << (at % 8)
+      try {
+        const back = await readFile(await openBytes(flipped))
+        // Columns that Kafka's readers do not need, and the facts in the footer, can be damaged unnoticed.
+        for (const [i, each] of back.entries()) assert.ok(batches[i]!.equals(each.bytes), `bit ${at}`)
+      } catch (error) {
+        if (!(error instanceof DamagedFile)) throw error
+        noticed++
+      }
     }
-  }
-  assert.ok(noticed > 200, `${noticed} noticed`)
-})
+    assert.ok(noticed > 200, `${noticed} noticed`)
+  })
 
 test('a flipped bit anywhere in the footer is damage, or changes no batch', async () => {
   const batches = manyBatches(2)
@@ -79,4 +81,23 @@ test('fetched columns can be restored later, from any offset', async () => {
   assert.deepEqual(await from(10), [12, 24, 36, 48])
   assert.deepEqual(await from(57), [48])
   assert.deepEqual(await from(58), [])
+})
+
+test('original bytes are views of the pages that have them, and small pages are copied', async () => {
+  const memoryOf = async (count: number, from: number) => {
+    const batches = manyBatches(count)
+    const { file } = await openBytes(encodeFile(batches, { batchBytes: 'always' }).bytes)
+    const fetched = await fetchGroup(file, file.groups[0]!)
+    const back = await restoreGroup(fetched, from)
+    for (const [i, each] of back.entries()) assert.ok(batches.at(i - back.length)!.equals(each.bytes), `batch ${i}`)
+    return [...new Set(back.map(({ bytes }) => bytes.buffer))].map(({ byteLength }) => byteLength)
+  }
+  // Each page has 256 KiB of batches and their lengths.
+  const pages = await memoryOf(60, 0)
+  assert.equal(pages.length, 3)
+  assert.ok(pages[0]! > 256 * 1024 && pages[0]! < 280 * 1024, `${pages}`)
+  // Pages that end before the wanted offset are not kept.
+  assert.equal((await memoryOf(60, 30 * 12)).length, 2)
+  const small = manyBatches(2).reduce((sum, { length }) => sum + length, 0)
+  assert.deepEqual(await memoryOf(2, 0), [small])
 })

@@ -11,6 +11,7 @@ import { type FetchedForeign, restoreForeign } from './foreign-rows.ts'
 import type { DataFile, RowGroupFacts } from './open-file.ts'
 import { type ColumnBytes, DamagedFile } from './page-cursors.ts'
 import { pagesOf } from './page-index.ts'
+import { wholeNumber } from './parsing.ts'
 import { type FetchedColumns, type RestoredBatch, restoreBatches } from './restore.ts'
 import { FIELD } from './table-schema.ts'
 
@@ -84,8 +85,9 @@ const PIECE_BLOCKS = 6
 
 /** Resolves with the parts of a group in order; a small group is one part. */
 export async function partsOf(file: DataFile, group: RowGroupFacts): Promise<readonly GroupPart[]> {
-  const { firstOffset, lastOffset, bytes, plainBytes, rows } = group
-  const whole = { firstOffset, lastOffset, bytes: bytes + plainBytes, fetch: () => fetchGroup(file, group) }
+  const { firstOffset, lastOffset, rows } = group
+  const bytes = memoryFor(file, group)
+  const whole = { firstOffset, lastOffset, bytes, fetch: () => fetchGroup(file, group) }
   if (!file.isOurs || isSmall(group)) return [whole]
   const blocks = await blocksOf(file, group)
   if (blocks.some(({ least, most }) => least === null || most === null)) return [whole]
@@ -96,11 +98,21 @@ export async function partsOf(file: DataFile, group: RowGroupFacts): Promise<rea
     parts.push({
       firstOffset: piece[0]!.least!,
       lastOffset: piece.at(-1)!.most!,
-      bytes: Math.ceil((bytes + plainBytes) * share),
+      bytes: Math.ceil(bytes * share),
       fetch: () => fetchBlocks(file, group, piece),
     })
   }
   return parts
+}
+
+/** Returns the bytes of what is fetched of a group, in the file and without compression. */
+function memoryFor(file: DataFile, group: RowGroupFacts): number {
+  if (!file.isOurs) return group.bytes + group.plainBytes
+  const needed = neededOf(file.metadata.row_groups[group.index]!.columns, group)
+  return needed.reduce((sum, { chunk }) => {
+    const { total_compressed_size: bytes, total_uncompressed_size: plainBytes } = chunk.meta_data!
+    return sum + Number(bytes) + Math.max(0, wholeNumber('the size of a column', plainBytes))
+  }, 0)
 }
 
 /** Restores the batches of a group that was fetched. */

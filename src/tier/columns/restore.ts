@@ -1,9 +1,11 @@
 // Restores record batches from the columns of a row group, or of some rows of it that begin and end between batches.
 // A batch with original bytes is those; the others are written from their records, and the checksum of their header
-// must match: it is that of the bytes that a client once sent.
+// must match: it is that of the bytes that a client once sent. If all batches have original bytes, nothing is copied:
+// the batches are views of the pages.
 
 import { crc32c } from '../../base/crc32c.ts'
 import { BATCH_HEADER_BYTES, type BatchView, CRC_FROM, viewBatch } from '../../protocol/records.ts'
+import { LEAST_ROOM_BYTES } from '../../protocol/unpacking.ts'
 import { BytesCursor, type ColumnBytes, DamagedFile, HeadersCursor, NumbersCursor, toMs } from './page-cursors.ts'
 import { parsing } from './parsing.ts'
 import { bodySize, type HeaderWalk, putRecord, type RecordParts } from './record-form.ts'
@@ -14,7 +16,7 @@ export interface RestoredBatch {
   readonly baseOffset: number
   readonly lastOffset: number
   readonly maxTimestamp: number
-  /** A view; the batches of one read share their memory. */
+  /** A view; the batches of one read share their memory, which is one piece or a few. */
   readonly bytes: Uint8Array
 }
 
@@ -36,6 +38,8 @@ interface Start {
   readonly row: number
   readonly header: Buffer
   readonly raw: Buffer | null
+  /** The page of the original bytes shares its memory with nothing else. */
+  readonly isAlone: boolean
 }
 
 /**
@@ -44,17 +48,33 @@ interface Start {
 export function restoreBatches(fetched: FetchedColumns, from = 0): RestoredBatch[] {
   return parsing('the record batches of a row group', () => {
     const { starts, end } = readStarts(fetched)
+    let kept: readonly RestoredBatch[] = []
     try {
-      return restoreFrom(fetched, starts, from)
+      const first = starts.findIndex(({ header, raw }) => viewBatch(raw ?? header).lastOffset >= from)
+      if (first < 0) return []
+      const originals = originalsFrom(starts, first)
+      if (originals === null) return restoreFrom(fetched, starts, first)
+      const batches = originals.map(bytes => checked(viewBatch(bytes)))
+      kept = batches
+      return batches
     } finally {
-      end()
+      end(kept)
     }
   })
 }
 
-function restoreFrom(fetched: FetchedColumns, starts: readonly Start[], from: number): RestoredBatch[] {
-  const first = starts.findIndex(({ header, raw }) => viewBatch(raw ?? header).lastOffset >= from)
-  if (first < 0) return []
+/** Returns the original bytes of the batches, if all have some that can be handed over; else null. */
+function originalsFrom(starts: readonly Start[], first: number): Buffer[] | null {
+  const originals: Buffer[] = []
+  for (let i = first; i < starts.length; i++) {
+    const { raw, isAlone } = starts[i]!
+    if (raw === null || !isAlone) return null
+    originals.push(raw)
+  }
+  return originals
+}
+
+function restoreFrom(fetched: FetchedColumns, starts: readonly Start[], first: number): RestoredBatch[] {
   let size = 0
   for (let i = first; i < starts.length; i++) size += sizeOf(starts[i]!)
   if (size > MOST_RESTORED_BYTES) throw new DamagedFile(`the batches of a row group say that they have ${size} bytes`)
@@ -80,8 +100,13 @@ function restoreFrom(fetched: FetchedColumns, starts: readonly Start[], from: nu
   return batches
 }
 
-/** The starts are valid until the caller calls `end`. */
-function readStarts({ rows, columns }: FetchedColumns): { readonly starts: readonly Start[]; end(): void } {
+interface Starts {
+  readonly starts: readonly Start[]
+  /** Frees the memory of the starts, but not that of these batches. */
+  end(kept: readonly RestoredBatch[]): void
+}
+
+function readStarts({ rows, columns }: FetchedColumns): Starts {
   const cursor = (id: number) => {
     const column = columns.find(each => each.id === id)
     return column === undefined ? null : new BytesCursor(column, true)
@@ -97,11 +122,12 @@ function readStarts({ rows, columns }: FetchedColumns): { readonly starts: reado
     const raw = bytesAt(raws)
     const header = bytesAt(headers)
     if (raw === null && header === null) continue
-    starts.push({ row, header: header ?? NOTHING, raw })
+    const isAlone = raws !== null && raws.bytes.length >= LEAST_ROOM_BYTES
+    starts.push({ row, header: header ?? NOTHING, raw, isAlone })
   }
   if (starts.length > 0 && starts[0]!.row !== 0) throw new DamagedFile('the first batch of the rows has no header')
-  const end = () => {
-    raws?.end()
+  const end = (kept: readonly RestoredBatch[]) => {
+    raws?.end(new Set(kept.map(({ bytes }) => bytes.buffer)))
     headers?.end()
   }
   return { starts, end }

@@ -259,8 +259,8 @@ async function readRange(file: FileHandle, path: string, size: number, range: By
   const start = Math.min(range?.start ?? 0, size)
   const end = Math.min(range?.end ?? size, size)
   checkMemory(path, end - start, range)
-  // Memory of its own: a slice of Node's pool could not be transferred.
-  const bytes = new Uint8Array(end - start)
+  // Memory of its own: a slice of Node's pool could not be transferred. It is filled, so nothing has to clear it.
+  const bytes = new Uint8Array(Buffer.allocUnsafeSlow(end - start).buffer)
   for (let done = 0; done < bytes.length; ) {
     const { bytesRead } = await file.read(bytes, done, bytes.length - done, start + done)
     // An object never becomes shorter, so another program has cut the file.

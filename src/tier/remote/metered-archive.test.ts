@@ -37,7 +37,7 @@ test('a place that is away has a line of its own elsewhere, and good answers hav
     { kind: 'away', why: 'no answer' },
     { kind: 'busy' },
     { kind: 'nothing' },
-    { kind: 'read', batches: [], bytes: 0 },
+    { kind: 'read', batches: [], bytes: 0, release: null },
   ]
   for (const answer of answers) {
     const { lines, read } = archiveOf(() => answer)
