@@ -10,6 +10,7 @@ import {
   type AvroType,
   type EnumType,
   type Field,
+  isEmpty,
   isPrimitive,
   type Name,
   type NamedType,
@@ -126,7 +127,7 @@ class Parser {
   #record(json: JsonObject, space: string, path: string, level: number, isError: boolean): RecordType {
     const named = this.#named(json, space, path)
     const record: { -readonly [Key in keyof RecordType]: RecordType[Key] } = {
-      ...{ kind: 'record', isError, fields: null },
+      ...{ kind: 'record', isError, fields: null, isEmpty: false },
       ...named,
       properties: propertiesOf(json, RESERVED),
     }
@@ -140,6 +141,7 @@ class Parser {
       names.add(name)
     }
     record.fields = fields
+    record.isEmpty = fields.every(field => isEmpty(field.type))
     return record
   }
 

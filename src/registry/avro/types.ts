@@ -60,6 +60,8 @@ export interface RecordType extends Named {
   readonly isError: boolean
   /** null only while the parser reads them. */
   readonly fields: readonly Field[] | null
+  /** Whether its values take no bytes. It is known once the fields are. */
+  readonly isEmpty: boolean
 }
 
 export interface EnumType extends Named {
@@ -93,3 +95,9 @@ export const isNamed = (type: AvroType): type is NamedType =>
 
 /** The full name of a named type; the kind of any other. Branches of a union are told apart by it. */
 export const nameOf = (type: AvroType): string => (isNamed(type) ? type.name.full : type.kind)
+
+/** Whether every value of the type takes no bytes. A type takes either none, or at least one. */
+export function isEmpty(type: AvroType): boolean {
+  if (type.kind === 'record') return type.isEmpty
+  return type.kind === 'null' || (type.kind === 'fixed' && type.size === 0)
+}
