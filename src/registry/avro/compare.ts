@@ -5,7 +5,7 @@
 // one loop drives them.
 
 import type { Difference } from '../format.ts'
-import { type AvroSchema, type AvroType, type EnumType, type Field, isNamed, isPrimitive, nameOf, type RecordType } from './types.ts'
+import { type AvroSchema, type AvroType, type EnumType, type Field, isNamed, isPrimitive, type NamedType, nameOf, type RecordType } from './types.ts'
 
 /** More than these reasons help nobody. */
 const MOST_DIFFERENCES = 100
@@ -92,12 +92,44 @@ function* readEachBranch(reader: AvroType, branches: readonly AvroType[]): Steps
 }
 
 function* readByAnyBranch(branches: readonly AvroType[], writer: AvroType): Steps {
-  for (const branch of branches) {
-    // A look at the names saves the comparison of most pairs of records.
-    if (branch.kind === writer.kind && compareNames(branch, writer).length > 0) continue
-    if ((yield [branch, writer]).length === 0) return NONE
-  }
+  for (const branch of candidatesOf(branches, writer)) if ((yield [branch, writer]).length === 0) return NONE
   return [missingBranch('', writer)]
+}
+
+interface Branches {
+  readonly unnamed: readonly AvroType[]
+  /** By the unqualified name, and by each alias. */
+  readonly named: ReadonlyMap<string, readonly NamedType[]>
+  readonly aliased: ReadonlyMap<string, readonly NamedType[]>
+}
+
+const indexes = new WeakMap<readonly AvroType[], Branches>()
+
+/** The branches that may read the writer. Two unions of thousands of records are compared without looking at all pairs. */
+function candidatesOf(branches: readonly AvroType[], writer: AvroType): readonly AvroType[] {
+  let index = indexes.get(branches)
+  if (index === undefined) {
+    const named = branches.filter(isNamed)
+    index = {
+      unnamed: branches.filter(branch => !isNamed(branch)),
+      named: Map.groupBy(named, ({ name }) => name.name),
+      aliased: groupByAll(named, ({ aliases }) => aliases.map(alias => alias.full)),
+    }
+    indexes.set(branches, index)
+  }
+  if (!isNamed(writer)) return index.unnamed
+  return [...(index.named.get(writer.name.name) ?? []), ...(index.aliased.get(writer.name.full) ?? [])]
+}
+
+function groupByAll<Item>(items: readonly Item[], keysOf: (item: Item) => readonly string[]): Map<string, Item[]> {
+  const groups = new Map<string, Item[]>()
+  for (const item of items)
+    for (const key of keysOf(item)) {
+      const group = groups.get(key)
+      if (group === undefined) groups.set(key, [item])
+      else group.push(item)
+    }
+  return groups
 }
 
 function* readFields(reader: RecordType, writer: RecordType): Steps {

@@ -42,7 +42,6 @@ export function kindOf(value: Json | undefined): string {
 
 const PLAIN = /[^"\\\u0000-\u001f]*/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-const SPACE = /[ \t\n\r]*/y
 const COMMENT = /\/\*[^]*?\*\/|\/\/[^\n\r]*/y
 const WORD = /[A-Za-z_0-9]*/y
 const SHORT: Readonly<Record<string, string>> = {
@@ -55,6 +54,8 @@ const SHORT: Readonly<Record<string, string>> = {
   r: '\r',
   t: '\t',
 }
+
+const isSpace = (unit: number): boolean => unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09
 
 class Reader {
   readonly #text: string
@@ -165,7 +166,7 @@ class Reader {
   /** Goes to the next character that means something, and returns it; '' at the end. */
   #peek(): string {
     for (;;) {
-      this.#match(SPACE)
+      while (isSpace(this.#text.charCodeAt(this.#at))) this.#at++
       const next = this.#text[this.#at] ?? ''
       if (next !== '/' || !this.#comments || this.#match(COMMENT) === '') return next
     }
@@ -173,9 +174,10 @@ class Reader {
 
   #match(pattern: RegExp): string {
     pattern.lastIndex = this.#at
-    const found = pattern.exec(this.#text)?.[0] ?? ''
-    this.#at += found.length
-    return found
+    if (!pattern.test(this.#text)) return ''
+    const start = this.#at
+    this.#at = pattern.lastIndex
+    return this.#text.slice(start, this.#at)
   }
 
   #fail(expected: string): never {

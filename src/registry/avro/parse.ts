@@ -265,8 +265,9 @@ function primitive(kind: PrimitiveKind, properties: Properties): AvroType {
 }
 
 function propertiesOf(json: JsonObject, reserved: ReadonlySet<string>): Properties {
-  const properties = [...json].filter(([name]) => !reserved.has(name))
-  return properties.length === 0 ? NO_PROPERTIES : new Map(properties)
+  let properties: Map<string, Json> | null = null
+  for (const [name, value] of json) if (!reserved.has(name)) (properties ??= new Map()).set(name, value)
+  return properties ?? NO_PROPERTIES
 }
 
 /** Java takes an attribute of another type for an absent one. */
