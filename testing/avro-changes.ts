@@ -24,7 +24,8 @@ interface Place {
 /** Every type in the schema, with the way to replace it. */
 function placesOf(shape: Shape, put: (shape: Shape) => void, into: Place[] = []): Place[] {
   into.push({ shape, put })
-  if (Array.isArray(shape)) for (const [i, branch] of shape.entries()) placesOf(branch, other => (shape[i] = other), into)
+  if (Array.isArray(shape))
+    for (const [i, branch] of shape.entries()) placesOf(branch, other => (shape[i] = other), into)
   else if (typeof shape !== 'string') {
     const attributes = shape as Attributes
     for (const name of ['items', 'values'])
@@ -95,7 +96,8 @@ function changeRecord(shape: Attributes, maker: SchemaMaker, random: Random): vo
       return
     case 6:
     case 7:
-      if (field !== undefined) Object.assign(field, { aliases: [...((field.aliases as string[]) ?? []), field.name!], name: fresh })
+      if (field !== undefined)
+        Object.assign(field, { aliases: [...((field.aliases as string[]) ?? []), field.name!], name: fresh })
       return
     case 8:
       // An alias that is the name of another field: two sources for one field.
@@ -125,7 +127,14 @@ function changeRecord(shape: Attributes, maker: SchemaMaker, random: Random): vo
 }
 
 function defaulted(maker: SchemaMaker, random: Random): Attributes {
-  const type = maker.pick<Shape>(['int', 'string', ['null', 'string'], { type: 'array', items: 'int' }, 'double', 'boolean'])
+  const type = maker.pick<Shape>([
+    'int',
+    'string',
+    ['null', 'string'],
+    { type: 'array', items: 'int' },
+    'double',
+    'boolean',
+  ])
   return { type, default: maker.value(type, '')!, ...(random.below(5) === 0 ? { doc: 'added' } : {}) }
 }
 

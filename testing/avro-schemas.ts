@@ -41,7 +41,18 @@ const LOGICAL: readonly (readonly [string, Attributes])[] = [
   ['long', { logicalType: 'of-ours', unit: 'm' }],
 ]
 const PROPERTIES: readonly Plain[] = [
-  ...[1, -0, true, null, 'text', 'ä"\\\n\u0007', new Raw('1.10'), new Raw('1e10'), new Raw('0.0001'), new Raw('123456789012')],
+  ...[
+    1,
+    -0,
+    true,
+    null,
+    'text',
+    'ä"\\\n\u0007',
+    new Raw('1.10'),
+    new Raw('1e10'),
+    new Raw('0.0001'),
+    new Raw('123456789012'),
+  ],
   ...[[1, 'two', { z: 1, a: [2] }], { z: 'one', a: 2, m: { q: 1, b: 2 } }],
 ]
 const NAMES = ['id', 'amount', 'name', 'kind', 'when', 'next', 'items', 'note', 'flag', 'code', 'x', 'y']
@@ -179,7 +190,8 @@ export class SchemaMaker {
 
   #properties(chance: number): Attributes {
     const properties: Attributes = {}
-    while (this.#chance(chance)) properties[this.pick(['p', 'q', 'zz', 'a-b', 'connect.name', '10'])] = this.pick(PROPERTIES)
+    while (this.#chance(chance))
+      properties[this.pick(['p', 'q', 'zz', 'a-b', 'connect.name', '10'])] = this.pick(PROPERTIES)
     return properties
   }
 
@@ -190,7 +202,8 @@ export class SchemaMaker {
 
   /** A default of the type; undefined if it has none that is short. The first branch of a union, mostly. */
   value(type: Shape, space: string): Plain | undefined {
-    if (Array.isArray(type)) return type.length === 0 ? undefined : this.value(this.#chance(90) ? type[0]! : this.pick(type), space)
+    if (Array.isArray(type))
+      return type.length === 0 ? undefined : this.value(this.#chance(90) ? type[0]! : this.pick(type), space)
     const kind = typeof type === 'string' ? type : String(type.type)
     switch (kind) {
       case 'null':

@@ -20,8 +20,8 @@ const LONG = avsc.types.LongType.__with({
 })
 
 export interface AvroJudge {
-  /** A random value, encoded. */
-  sample(random: Random): Buffer
+  /** A random value, encoded; null if the type has no finite one. */
+  sample(random: Random): Buffer | null
   /** The value of the bytes, undefined if avsc cannot read them to their last byte. */
   read(bytes: Buffer): unknown
 }
@@ -30,12 +30,22 @@ export interface AvroJudge {
 export function judgeOf(schemaText: string): AvroJudge | null {
   let type: avsc.Type
   try {
-    type = avsc.Type.forSchema(withoutExtras(JSON.parse(schemaText)), { registry: { long: LONG }, wrapUnions: true } as never)
+    type = avsc.Type.forSchema(withoutExtras(JSON.parse(schemaText)), {
+      registry: { long: LONG },
+      wrapUnions: true,
+    } as never)
   } catch {
     return null
   }
   return {
-    sample: random => type.toBuffer(sampleOf(type, random, 0)),
+    sample(random) {
+      try {
+        return type.toBuffer(sampleOf(type, random, 0))
+      } catch (error) {
+        if (error instanceof Endless) return null
+        throw error
+      }
+    },
     read(bytes) {
       try {
         return type.fromBuffer(bytes)
@@ -50,9 +60,20 @@ export function judgeOf(schemaText: string): AvroJudge | null {
 function withoutExtras(schema: unknown): avsc.Schema {
   if (Array.isArray(schema)) return schema.map(withoutExtras) as avsc.Schema
   if (schema === null || typeof schema !== 'object') return schema as avsc.Schema
-  const kept = Object.entries(schema).filter(([name]) => ['type', 'name', 'namespace', 'fields', 'items', 'values', 'symbols', 'size'].includes(name))
-  return Object.fromEntries(kept.map(([name, value]) => [name, name === 'symbols' ? value : withoutExtras(value)])) as never
+  // A long with a logical type would be avsc's own long, which loses digits.
+  const { type } = schema as { type: unknown }
+  if (typeof type === 'string' && PRIMITIVES.has(type)) return type as avsc.Schema
+  const kept = Object.entries(schema).filter(([name]) =>
+    ['type', 'name', 'namespace', 'fields', 'items', 'values', 'symbols', 'size'].includes(name),
+  )
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, name === 'symbols' ? value : withoutExtras(value)]),
+  ) as never
 }
+
+const PRIMITIVES = new Set(['null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string'])
+
+class Endless extends Error {}
 
 const TEXTS = ['', 'a', 'grüße', '日本語', '🙂', 'long '.repeat(40), '"\\\n\u0000']
 
@@ -85,7 +106,9 @@ function sampleOf(type: any, random: Random, depth: number): unknown {
     case 'array':
       return Array.from({ length: count }, () => sampleOf(type.itemsType, random, depth + 1))
     case 'map':
-      return Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, sampleOf(type.valuesType, random, depth + 1)]))
+      return Object.fromEntries(
+        Array.from({ length: count }, (_, i) => [`k${i}`, sampleOf(type.valuesType, random, depth + 1)]),
+      )
     case 'union:wrapped': {
       const isShallow = (branch: { typeName: string }) => !['record', 'error'].includes(branch.typeName)
       const shallow = type.types.filter(isShallow)
@@ -95,7 +118,7 @@ function sampleOf(type: any, random: Random, depth: number): unknown {
       return value === null ? null : { [branch.branchName]: value }
     }
     default: {
-      if (depth > 30) throw new Error('the type has no finite value')
+      if (depth > 30) throw new Endless()
       // biome-ignore lint/suspicious/noExplicitAny: as above.
       return new type.recordConstructor(...type.fields.map((field: any) => sampleOf(field.type, random, depth + 1)))
     }

@@ -6,7 +6,7 @@ import { normalize } from './normalize.ts'
 import { parseSchema } from './parse.ts'
 import { canonicalText, inlinedText } from './print.ts'
 import { type AvroProgram, compileSchema } from './program.ts'
-import type { AvroSchema } from './types.ts'
+import type { AvroSchema } from './schema-model.ts'
 
 export const avro: Format<AvroSchema, AvroProgram> = {
   type: 'AVRO',

@@ -5,14 +5,24 @@ import { avro } from './avro.ts'
 const parse = (text: string) => avro.parse({ text, dependencies: [] }, 'stored')
 const differences = (reader: string, writer: string) => avro.compare(parse(reader), parse(writer), 'STRICT')
 /** Type and path of each reason. */
-const reasons = (reader: string, writer: string) => differences(reader, writer).map(({ type, path }) => `${type} ${path}`)
+const reasons = (reader: string, writer: string) =>
+  differences(reader, writer).map(({ type, path }) => `${type} ${path}`)
 const record = (...fields: readonly string[]) => `{"type":"record","name":"a.R","fields":[${fields.join(',')}]}`
 const field = (name: string, type: string, more = '') => `{"name":"${name}","type":${type}${more}}`
 const enumOf = (symbols: string, more = '') => `{"type":"enum","name":"a.E","symbols":${symbols}${more}}`
 const fixed = (name: string, size: number, more = '') => `{"type":"fixed","name":"${name}","size":${size}${more}}`
 
 const PRIMITIVES = ['null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string'] as const
-const PROMOTED = ['int long', 'int float', 'int double', 'long float', 'long double', 'float double', 'string bytes', 'bytes string']
+const PROMOTED = [
+  'int long',
+  'int float',
+  'int double',
+  'long float',
+  'long double',
+  'float double',
+  'string bytes',
+  'bytes string',
+]
 
 test('a primitive reads itself and what is promoted to it', () => {
   for (const reader of PRIMITIVES)
@@ -23,7 +33,15 @@ test('a primitive reads itself and what is promoted to it', () => {
 })
 
 test('other types read only their own kind', () => {
-  const types = [enumOf('["A"]'), fixed('a.F', 4), record(), '{"type":"array","items":"int"}', '{"type":"map","values":"int"}', '"string"', '"bytes"']
+  const types = [
+    enumOf('["A"]'),
+    fixed('a.F', 4),
+    record(),
+    '{"type":"array","items":"int"}',
+    '{"type":"map","values":"int"}',
+    '"string"',
+    '"bytes"',
+  ]
   for (const reader of types)
     for (const writer of types) {
       const reads = reader === writer || (reader.length < 9 && writer.length < 9)
@@ -62,10 +80,16 @@ test('a field that the writer lacks needs a default; null in its union or a defa
 })
 
 test('fields match by name and by aliases of the reader, and a field of the writer alone is skipped', () => {
-  assert.deepEqual(reasons(record(field('g', '"int"'), field('f', '"int"')), record(field('f', '"int"'), field('g', '"int"'))), [])
+  assert.deepEqual(
+    reasons(record(field('g', '"int"'), field('f', '"int"')), record(field('f', '"int"'), field('g', '"int"'))),
+    [],
+  )
   assert.deepEqual(reasons(record(), record(field('f', '"int"'))), [])
   assert.deepEqual(reasons(record(field('new', '"long"', ',"aliases":["f"]')), record(field('f', '"int"'))), [])
-  assert.deepEqual(reasons(record(field('f', '"int"', ',"default":1')), record(field('g', '"string"', ',"aliases":["f"]'))), [])
+  assert.deepEqual(
+    reasons(record(field('f', '"int"', ',"default":1')), record(field('g', '"string"', ',"aliases":["f"]'))),
+    [],
+  )
   assert.deepEqual(reasons(record(field('f', '"int"')), record(field('f', '"long"'))), ['TYPE_MISMATCH /fields/0/type'])
   const two = record(field('f', '"int"'), field('g', '"int"'))
   assert.deepEqual(reasons(record(field('f', '"int"', ',"aliases":["g"]')), two), ['AMBIGUOUS_FIELD_ALIAS /fields/0'])
@@ -82,7 +106,10 @@ test('items and values are compared', () => {
 
 test('each branch of the writer is read by some branch of the reader', () => {
   assert.deepEqual(reasons('["null","string"]', '["string","null"]'), [])
-  assert.deepEqual(reasons('["null"]', '["null","string","int"]'), ['MISSING_UNION_BRANCH /1', 'MISSING_UNION_BRANCH /2'])
+  assert.deepEqual(reasons('["null"]', '["null","string","int"]'), [
+    'MISSING_UNION_BRANCH /1',
+    'MISSING_UNION_BRANCH /2',
+  ])
   assert.deepEqual(reasons('"long"', '["int","long"]'), [])
   assert.deepEqual(reasons('"int"', '["int","long"]'), ['TYPE_MISMATCH /1'])
   assert.deepEqual(reasons('["float"]', '"int"'), [])
@@ -91,7 +118,8 @@ test('each branch of the writer is read by some branch of the reader', () => {
 })
 
 test('anything reads an empty union, and an empty union reads nothing else', () => {
-  for (const reader of ['"int"', '[]', '["null"]', record(field('f', '"int"'))]) assert.deepEqual(reasons(reader, '[]'), [])
+  for (const reader of ['"int"', '[]', '["null"]', record(field('f', '"int"'))])
+    assert.deepEqual(reasons(reader, '[]'), [])
   assert.deepEqual(reasons('[]', '"int"'), ['MISSING_UNION_BRANCH /'])
   assert.deepEqual(reasons('[]', '["int"]'), ['MISSING_UNION_BRANCH /0'])
 })
@@ -107,7 +135,10 @@ test('logical types, documentation, order and properties do not matter', () => {
   assert.deepEqual(reasons(at('millis'), at('micros')), [])
   const decimal = (scale: number) => `{"type":"bytes","logicalType":"decimal","precision":9,"scale":${scale}}`
   assert.deepEqual(reasons(decimal(1), decimal(2)), [])
-  assert.deepEqual(reasons(record(field('f', '"int"', ',"doc":"d","order":"ignore","p":1')), record(field('f', '"int"'))), [])
+  assert.deepEqual(
+    reasons(record(field('f', '"int"', ',"doc":"d","order":"ignore","p":1')), record(field('f', '"int"'))),
+    [],
+  )
 })
 
 test('a reason is a sentence that names both sides', () => {
@@ -116,7 +147,10 @@ test('a reason is a sentence that names both sides', () => {
     first?.description,
     'the reader\'s field "f" of a.R has no default, and the writer\'s b.R has no such field',
   )
-  assert.equal(differences('"int"', enumOf('["A"]'))[0]?.description, "the reader's int cannot read the writer's enum a.E")
+  assert.equal(
+    differences('"int"', enumOf('["A"]'))[0]?.description,
+    "the reader's int cannot read the writer's enum a.E",
+  )
 })
 
 test('a thousand records against a thousand others are compared', () => {

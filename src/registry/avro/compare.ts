@@ -5,9 +5,19 @@
 // one loop drives them.
 
 import type { Difference } from '../format.ts'
-import { type AvroSchema, type AvroType, type EnumType, type Field, isNamed, isPrimitive, type NamedType, nameOf, type RecordType } from './types.ts'
+import {
+  type AvroSchema,
+  type AvroType,
+  type EnumType,
+  type Field,
+  isNamed,
+  isPrimitive,
+  type NamedType,
+  nameOf,
+  type RecordType,
+} from './schema-model.ts'
 
-/** More than these reasons help nobody. */
+/** No caller needs more reasons. */
 const MOST_DIFFERENCES = 100
 
 /** Returns why `reader` cannot read what `writer` writes. Paths are JSON pointers into the reader. */
@@ -24,7 +34,7 @@ type Steps = Generator<Pair, Found, Found>
 const NONE: Found = []
 
 class Comparison {
-  /** What is known of a pair. A pair that is in progress counts as readable, until it is proven otherwise. */
+  /** The result of each pair. A pair that is in progress counts as readable, until it is proven otherwise. */
   readonly #known = new Map<AvroType, Map<AvroType, Found>>()
 
   of(reader: AvroType, writer: AvroType): Found {
@@ -69,7 +79,8 @@ function* stepsOf(reader: AvroType, writer: AvroType): Steps {
   if (reader.kind === 'array' && writer.kind === 'array') return under('/items', yield [reader.items, writer.items])
   if (reader.kind === 'map' && writer.kind === 'map') return under('/values', yield [reader.values, writer.values])
   if (reader.kind === 'record' && writer.kind === 'record') return yield* readFields(reader, writer)
-  if (reader.kind === 'enum' && writer.kind === 'enum') return [...compareNames(reader, writer), ...symbols(reader, writer)]
+  if (reader.kind === 'enum' && writer.kind === 'enum')
+    return [...compareNames(reader, writer), ...symbols(reader, writer)]
   if (reader.kind === 'fixed' && writer.kind === 'fixed') {
     const names = compareNames(reader, writer)
     if (reader.size === writer.size) return names
@@ -105,7 +116,7 @@ interface Branches {
 
 const indexes = new WeakMap<readonly AvroType[], Branches>()
 
-/** The branches that may read the writer. Two unions of thousands of records are compared without looking at all pairs. */
+/** The branches that may read the writer, so that two unions of thousands of records take less than all pairs. */
 function candidatesOf(branches: readonly AvroType[], writer: AvroType): readonly AvroType[] {
   let index = indexes.get(branches)
   if (index === undefined) {
@@ -170,7 +181,8 @@ function ambiguous(path: string, field: Field, sources: readonly Field[]): Diffe
 }
 
 function missingDefault(path: string, field: Field, reader: RecordType, writer: RecordType): Difference {
-  const hint = field.type.kind === 'enum' && field.type.default !== null ? '; the default of its enum does not help' : ''
+  const hint =
+    field.type.kind === 'enum' && field.type.default !== null ? '; the default of its enum does not help' : ''
   const description = `the reader's field "${field.name}" of ${reader.name.full} has no default, and the writer's ${writer.name.full} has no such field${hint}`
   return { type: 'READER_FIELD_MISSING_DEFAULT_VALUE', path, description }
 }
@@ -185,8 +197,7 @@ function mismatch(reader: AvroType, writer: AvroType): Difference {
   return { type: 'TYPE_MISMATCH', path: '', description }
 }
 
-const wordsFor = (type: AvroType): string =>
-  nameOf(type) === type.kind ? type.kind : `${type.kind} ${nameOf(type)}`
+const wordsFor = (type: AvroType): string => (nameOf(type) === type.kind ? type.kind : `${type.kind} ${nameOf(type)}`)
 
 function listOf(names: readonly string[]): string {
   return names.length > 10 ? `${names.slice(0, 10).join(', ')} and ${names.length - 10} more` : names.join(', ')

@@ -57,54 +57,72 @@ class Decoder {
   }
 
   text(): string {
-    this.#value(0, 0)
+    // The walker counts a record at the top as no level.
+    this.#value(0, this.#nodes[0] === KINDS.record ? 0 : 1)
     return this.#parts.join('')
   }
 
   #value(node: number, level: number): void {
-    if (level > MOST_LEVELS) this.#stop('too-deep', `more than ${MOST_LEVELS} levels`)
     const kind = this.#nodes[node]!
+    if (level > MOST_LEVELS && (kind === KINDS.array || kind === KINDS.map || kind === KINDS.record))
+      this.#stop('too-deep', `more than ${MOST_LEVELS} levels`)
     switch (kind) {
       case KINDS.null:
-        return this.#add('null')
+        this.#add('null')
+        return
       case KINDS.boolean:
-        return this.#add(this.#bytes[this.#at++] === 1 ? 'true' : 'false')
+        this.#add(this.#bytes[this.#at++] === 1 ? 'true' : 'false')
+        return
       case KINDS.int:
       case KINDS.long:
-        return this.#add(String(this.#long()))
+        this.#add(String(this.#long()))
+        return
       case KINDS.float:
         this.#at += 4
-        return this.#add(floating(this.#bytes.readFloatLE(this.#at - 4), value => Number(floatText(value))))
+        this.#add(floating(this.#bytes.readFloatLE(this.#at - 4), value => Number(floatText(value))))
+        return
       case KINDS.double:
         this.#at += 8
-        return this.#add(floating(this.#bytes.readDoubleLE(this.#at - 8), value => value))
+        this.#add(floating(this.#bytes.readDoubleLE(this.#at - 8), value => value))
+        return
       case KINDS.bytes:
-        return this.#octets(Number(this.#long()))
+        this.#octets(Number(this.#long()))
+        return
       case KINDS.fixed:
-        return this.#octets(this.#nodes[node + 2]!)
+        this.#octets(this.#nodes[node + 2]!)
+        return
       case KINDS.string:
-        return this.#string()
+        this.#string()
+        return
       case KINDS.enum:
-        return this.#add(quoted(this.#texts[this.#nodes[node + 3 + Number(this.#long())]!]!))
+        this.#add(quoted(this.#texts[this.#nodes[node + 3 + Number(this.#long())]!]!))
+        return
       case KINDS.array:
-        return this.#items('[', ']', () => this.#value(this.#nodes[node + 1]!, level + 1))
+        this.#items('[', ']', () => this.#value(this.#nodes[node + 1]!, level + 1))
+        return
       case KINDS.map:
-        return this.#items('{', '}', () => {
+        this.#items('{', '}', () => {
           this.#string()
           this.#add(':')
           this.#value(this.#nodes[node + 1]!, level + 1)
         })
+        return
       case KINDS.union:
-        return this.#union(node, level)
+        this.#union(node, level)
+        return
       default:
-        return this.#record(node, level)
+        this.#record(node, level)
+        return
     }
   }
 
   #union(node: number, level: number): void {
     const branch = node + 2 + 2 * Number(this.#long())
     const type = this.#nodes[branch]!
-    if (this.#nodes[type] === KINDS.null) return this.#add('null')
+    if (this.#nodes[type] === KINDS.null) {
+      this.#add('null')
+      return
+    }
     this.#add(`{${quoted(this.#texts[this.#nodes[branch + 1]!]!)}:`)
     this.#value(type, level)
     this.#add('}')

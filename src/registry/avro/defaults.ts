@@ -3,7 +3,7 @@
 
 import { doubleText } from './java-text.ts'
 import { isObject, type Json, JsonNumber, kindOf } from './json-text.ts'
-import type { AvroType } from './types.ts'
+import type { AvroType } from './schema-model.ts'
 
 /** Returns why the value is no default of the type, or null if it is one. */
 export function checkDefault(type: AvroType, value: Json): string | null {

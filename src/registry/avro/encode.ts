@@ -7,7 +7,7 @@ import { InvalidJson, isObject, type Json, JsonNumber, type JsonObject, kindOf, 
 import { type AvroProgram, KINDS } from './program.ts'
 
 /** A level of Avro is up to two of JSON: a union and the value in it. */
-const MOST_JSON_LEVELS = 2 * MOST_LEVELS + 2
+const MOST_JSON_LEVELS = 2 * MOST_LEVELS + 8
 
 /** Looks at values, for each character of the text and for defaults, before the text counts as hostile. */
 const LOOKS_PER_CHARACTER = 64
@@ -25,12 +25,13 @@ export function encodeAvro(program: AvroProgram, text: string, mostBytes: number
   }
 }
 
-/** The value is none of its type. */
-class Unfit extends Error {
+/** The value is none of its type. It is thrown, and no Error: unions try their branches, and a stack costs more. */
+class Unfit {
   readonly reason: Fault['reason']
+  readonly message: string
   constructor(reason: Fault['reason'], message: string) {
-    super(message)
     this.reason = reason
+    this.message = message
   }
 }
 
@@ -52,15 +53,16 @@ class Encoder {
   }
 
   bytes(value: Json): Buffer {
-    this.#value(0, value, '', 0)
+    // The walker counts a record at the top as no level.
+    this.#value(0, value, '', this.#nodes[0] === KINDS.record ? 0 : 1)
+    if (this.#sink.length > this.#mostBytes) this.#tooLong('')
     return this.#sink.since(0)
   }
 
   /** `path`: the value's place in the JSON text, a JSON pointer. */
   #value(node: number, value: Json, path: string, level: number): void {
     this.#look(path)
-    if (level > MOST_LEVELS) this.#unfit(path, `at most ${MOST_LEVELS} levels`, 'too-deep')
-    if (this.#sink.length > this.#mostBytes) this.#unfit(path, `at most ${this.#mostBytes} bytes`, 'too-many-elements')
+    if (this.#sink.length > this.#mostBytes) this.#tooLong(path)
     const kind = this.#nodes[node]!
     switch (kind) {
       case KINDS.null:
@@ -68,51 +70,64 @@ class Encoder {
         return
       case KINDS.boolean:
         if (typeof value !== 'boolean') this.#expected(path, 'true or false', value)
-        return this.#sink.byte(value === true ? 1 : 0)
+        this.#sink.byte(value === true ? 1 : 0)
+        return
       case KINDS.int:
       case KINDS.long: {
         const bits = kind === KINDS.int ? 32 : 64
         const integer = integerOf(value, bits)
         if (integer === null) this.#expected(path, `an integer of ${bits} bits`, value)
-        return this.#sink.long(integer!)
+        this.#sink.long(integer!)
+        return
       }
       case KINDS.float:
       case KINDS.double: {
         const number = floatingOf(value)
         if (number === null) this.#expected(path, 'a number', value)
-        return kind === KINDS.float ? this.#sink.float(number!) : this.#sink.double(number!)
+        kind === KINDS.float ? this.#sink.float(number!) : this.#sink.double(number!)
+        return
       }
       case KINDS.bytes:
       case KINDS.fixed: {
-        if (!isOctets(value)) return this.#expected(path, 'a string of characters up to U+00FF, one for each byte', value)
+        if (!isOctets(value)) this.#expected(path, 'a string of characters up to U+00FF, one for each byte', value)
         const size = this.#nodes[node + 2]!
         if (kind === KINDS.bytes) this.#sink.long(value.length)
         else if (value.length !== size) this.#unfit(path, `${size} bytes for the fixed, not ${value.length}`)
-        return this.#sink.bytes(Buffer.from(value, 'latin1'))
+        this.#sink.bytes(Buffer.from(value, 'latin1'))
+        return
       }
       case KINDS.string:
-        if (typeof value !== 'string') return this.#expected(path, 'a string', value)
-        return this.#sink.text(value)
+        if (typeof value !== 'string') this.#expected(path, 'a string', value)
+        this.#sink.text(value)
+        return
       case KINDS.enum:
-        return this.#enum(node, value, path)
+        this.#enum(node, value, path)
+        return
       case KINDS.array:
-        if (!Array.isArray(value)) return this.#expected(path, 'an array', value)
+        if (!Array.isArray(value)) this.#expected(path, 'an array', value)
+        this.#enter(path, level)
         if (value.length > 0) this.#sink.long(value.length)
         for (const [i, item] of value.entries()) this.#value(this.#nodes[node + 1]!, item, `${path}/${i}`, level + 1)
-        return this.#sink.long(0)
+        this.#sink.long(0)
+        return
       case KINDS.map:
-        if (!isObject(value)) return this.#expected(path, 'an object', value)
+        if (!isObject(value)) this.#expected(path, 'an object', value)
+        this.#enter(path, level)
         if (value.size > 0) this.#sink.long(value.size)
         for (const [name, item] of value) {
           this.#sink.text(name)
           this.#value(this.#nodes[node + 1]!, item, `${path}/${name}`, level + 1)
         }
-        return this.#sink.long(0)
+        this.#sink.long(0)
+        return
       case KINDS.union:
-        return this.#union(node, value, path, level)
+        this.#union(node, value, path, level)
+        return
       default:
-        if (!isObject(value)) return this.#expected(path, `an object for ${this.#texts[this.#nodes[node + 1]!]}`, value)
-        return this.#record(node, value, path, level)
+        if (!isObject(value)) this.#expected(path, `an object for ${this.#texts[this.#nodes[node + 1]!]}`, value)
+        this.#enter(path, level)
+        this.#record(node, value, path, level)
+        return
     }
   }
 
@@ -209,9 +224,17 @@ class Encoder {
     if (--this.#looks < 0) this.#unfit(path, 'a value with fewer ways to read its unions', 'too-slow')
   }
 
-  #expected(path: string, what: string, value: Json): void {
+  #expected(path: string, what: string, value: Json): never {
     const shown = value instanceof JsonNumber ? value.text.slice(0, 40) : kindOf(value)
     this.#unfit(path, `${what}, not ${typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : shown}`)
+  }
+
+  #enter(path: string, level: number): void {
+    if (level > MOST_LEVELS) this.#unfit(path, `at most ${MOST_LEVELS} levels`, 'too-deep')
+  }
+
+  #tooLong(path: string): never {
+    this.#unfit(path, `at most ${this.#mostBytes} bytes`, 'too-many-elements')
   }
 
   #unfit(path: string, expected: string, reason: Fault['reason'] = 'bad-value'): never {
@@ -230,4 +253,4 @@ function floatingOf(value: Json): number | null {
   return value === 'NaN' || value === 'Infinity' || value === '-Infinity' ? Number(value) : null
 }
 
-const isOctets = (value: Json): value is string => typeof value === 'string' && !/[^\u0000-\u00ff]/.test(value)
+const isOctets = (value: Json): value is string => typeof value === 'string' && !/[\u0100-\uffff]/.test(value)

@@ -40,9 +40,10 @@ export function kindOf(value: Json | undefined): string {
   return Array.isArray(value) ? 'an array' : 'an object'
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has none in a string.
 const PLAIN = /[^"\\\u0000-\u001f]*/y
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y
-const COMMENT = /\/\*[^]*?\*\/|\/\/[^\n\r]*/y
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/[^\n\r]*/y
 const WORD = /[A-Za-z_0-9]*/y
 const SHORT: Readonly<Record<string, string>> = {
   '"': '"',

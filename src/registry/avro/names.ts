@@ -1,7 +1,7 @@
 // Names of types, fields and symbols (Avro 1.12 specification, "Names").
 
 import { InvalidSchema, type Strictness } from '../format.ts'
-import type { Name } from './types.ts'
+import type { Name } from './schema-model.ts'
 
 const PART = /^[A-Za-z_][A-Za-z0-9_]*$/
 

@@ -4,8 +4,15 @@
 import { branchOf } from './defaults.ts'
 import { byName, doubleText, floatText } from './java-text.ts'
 import { isObject, type Json, JsonNumber } from './json-text.ts'
-import { isValidLogicalType } from './logical-types.ts'
-import { type AvroSchema, type AvroType, isNamed, type NamedType, type Properties, type RecordType } from './types.ts'
+import { isValidLogicalType } from './logical-type.ts'
+import {
+  type AvroSchema,
+  type AvroType,
+  isNamed,
+  type NamedType,
+  type Properties,
+  type RecordType,
+} from './schema-model.ts'
 
 /** Types of dependencies stay as they are: the text names them only. */
 export function normalize({ root, dependencies }: AvroSchema): AvroSchema {
@@ -88,7 +95,7 @@ function normalDefault(type: AvroType, value: Json): Json {
   }
   // A byte has no more than 8 bits; Java puts a question mark for a larger character.
   if (typeof value === 'string')
-    return type.kind === 'bytes' || type.kind === 'fixed' ? value.replace(/[^\u0000-\u00ff]/gu, '?') : value
+    return type.kind === 'bytes' || type.kind === 'fixed' ? value.replace(/[\u{100}-\u{10ffff}]/gu, '?') : value
   if (Array.isArray(value) && type.kind === 'array') return value.map(item => normalDefault(type.items, item))
   if (!isObject(value)) return value
   const typeOf = memberTypes(type)

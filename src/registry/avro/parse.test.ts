@@ -115,7 +115,10 @@ test('a new schema has defaults of the type, and a stored one any', () => {
     assert.equal(refusal(text), `at /fields/0/default: expected a default of field "f" that is valid: ${why}`)
     assert.equal(refusal(text, 'stored'), 'accepted')
   }
-  assert.equal(refusal(record(field('"float"', ',"default":"one"'))), 'at /fields/0/default: expected a number, not "one"')
+  assert.equal(
+    refusal(record(field('"float"', ',"default":"one"'))),
+    'at /fields/0/default: expected a number, not "one"',
+  )
 })
 
 test('types in each other have a bound, and so has JSON', () => {

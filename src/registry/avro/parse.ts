@@ -18,7 +18,7 @@ import {
   type PrimitiveKind,
   type Properties,
   type RecordType,
-} from './types.ts'
+} from './schema-model.ts'
 
 /** A field of a record is three levels of JSON and one of the schema. Defaults and properties need a few more. */
 const MOST_JSON_LEVELS = 4 * MOST_SCHEMA_LEVELS
@@ -207,7 +207,8 @@ class Parser {
     const named = this.#named(json, space, path)
     const sizeJson = json.get('size')
     const size = sizeJson instanceof JsonNumber && sizeJson.isInteger ? Number(sizeJson.text) : -1
-    if (size < 0 || size > MOST_FIXED_BYTES) return this.#fail(`${path}/size`, 'the bytes of the fixed, from 0 to 2^31-9')
+    if (size < 0 || size > MOST_FIXED_BYTES)
+      return this.#fail(`${path}/size`, 'the bytes of the fixed, from 0 to 2^31-9')
     return this.#define({ kind: 'fixed', ...named, size, properties: propertiesOf(json, RESERVED) }, path)
   }
 
@@ -266,7 +267,11 @@ function primitive(kind: PrimitiveKind, properties: Properties): AvroType {
 
 function propertiesOf(json: JsonObject, reserved: ReadonlySet<string>): Properties {
   let properties: Map<string, Json> | null = null
-  for (const [name, value] of json) if (!reserved.has(name)) (properties ??= new Map()).set(name, value)
+  for (const [name, value] of json) {
+    if (reserved.has(name)) continue
+    properties ??= new Map()
+    properties.set(name, value)
+  }
   return properties ?? NO_PROPERTIES
 }
 

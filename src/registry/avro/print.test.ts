@@ -29,10 +29,7 @@ test('attributes stand in Java’s order, and an empty doc is kept', () => {
     canonical('{"default":"A","aliases":["O"],"q":2,"symbols":["A"],"name":"E","type":"enum","doc":"d"}'),
     '{"type":"enum","name":"E","doc":"d","symbols":["A"],"default":"A","q":2,"aliases":["O"]}',
   )
-  assert.equal(
-    canonical('{"size":4,"q":2,"name":"F","type":"fixed"}'),
-    '{"type":"fixed","name":"F","size":4,"q":2}',
-  )
+  assert.equal(canonical('{"size":4,"q":2,"name":"F","type":"fixed"}'), '{"type":"fixed","name":"F","size":4,"q":2}')
   assert.equal(
     field('"p":1,"aliases":["g"],"order":"descending","default":2,"doc":"d","type":"int"'),
     '"type":"int","doc":"d","default":2,"order":"descending","aliases":["g"],"p":1',
@@ -47,7 +44,8 @@ test('a full name is split, beats the namespace, and nested types in one namespa
     '{"type":"record","name":"C","namespace":"a.b","fields":[]}',
   )
   const nested = (inner: string) => canonical(`{"type":"record","name":"a.R","fields":[{"name":"f","type":${inner}}]}`)
-  const shown = (inner: string) => `{"type":"record","name":"R","namespace":"a","fields":[{"name":"f","type":${inner}}]}`
+  const shown = (inner: string) =>
+    `{"type":"record","name":"R","namespace":"a","fields":[{"name":"f","type":${inner}}]}`
   assert.equal(nested('{"type":"enum","name":"a.E","symbols":[]}'), shown('{"type":"enum","name":"E","symbols":[]}'))
   assert.equal(
     nested('{"type":"enum","name":"E","namespace":"","symbols":[]}'),

@@ -4,7 +4,7 @@
 
 import { jsonOf, quoted } from './java-text.ts'
 import { shortName } from './names.ts'
-import type { AvroSchema, AvroType, Field, Name, NamedType, Properties } from './types.ts'
+import type { AvroSchema, AvroType, Field, Name, NamedType, Properties } from './schema-model.ts'
 
 /** Types of dependencies stand as names. */
 export const canonicalText = (schema: AvroSchema): string => print(schema, new Set(schema.dependencies.keys()))

@@ -22,7 +22,7 @@
 //   fixed                     text of its name, size
 
 import { jsonOf } from './java-text.ts'
-import { type AvroSchema, type AvroType, isEmpty, isNamed, nameOf, type RecordType } from './types.ts'
+import { type AvroSchema, type AvroType, isEmpty, isNamed, nameOf, type RecordType } from './schema-model.ts'
 
 export interface AvroProgram {
   readonly code: Int32Array

@@ -3,8 +3,8 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type Fault, MOST_EMPTY_ELEMENTS, MOST_LEVELS, type Walker } from '../format.ts'
-import * as op from './program.ts'
 import type { AvroProgram } from './program.ts'
+import * as op from './program.ts'
 import { characterStart, utf8Until } from './utf8.ts'
 
 /** A longer text is checked in parts of this many bytes, and may be left in between. */
@@ -18,7 +18,7 @@ const FRAME = 3
 /** The bits of four bytes that ASCII has not. */
 const NOT_ASCII = 0x80808080 | 0
 
-/** What `#count` found, in place of a number of items. */
+/** The result of `#count` if it has set the fault. */
 const FAILED = -1
 
 export class AvroWalker implements Walker {
@@ -86,7 +86,9 @@ export class AvroWalker implements Walker {
       switch (code[pc]) {
         case 0: {
           if (top === 0) {
+            this.#at = at
             this.#pc = pc
+            this.#top = 0
             return at === to ? null : this.#failAt(at, 'trailing-bytes', `${to - at} bytes follow the value`)
           }
           top -= FRAME
@@ -207,7 +209,13 @@ export class AvroWalker implements Walker {
           }
           const blockEnd = frames[frame + 2]!
           if (blockEnd >= 0 && blockEnd !== at)
-            return this.#fail(at, pc, top, 'bad-value', `a block ends here that claims to end at byte ${blockEnd - this.#from}`)
+            return this.#fail(
+              at,
+              pc,
+              top,
+              'bad-value',
+              `a block ends here that claims to end at byte ${blockEnd - this.#from}`,
+            )
           this.#at = at
           const count = this.#count(pc, top, 1)
           if (count === FAILED) return this.#fault
@@ -263,7 +271,9 @@ export class AvroWalker implements Walker {
       const size = this.#value
       if (size < 0) return this.#failed(this.#negative(sizeAt, pc, top, size))
       if (size > this.#to - at || (itemBytes === 0 && size > 0))
-        return this.#failed(this.#fail(sizeAt, pc, top, 'bad-value', `a block of ${size} bytes with ${this.#to - at} left`))
+        return this.#failed(
+          this.#fail(sizeAt, pc, top, 'bad-value', `a block of ${size} bytes with ${this.#to - at} left`),
+        )
       this.#blockEnd = at + size
     }
     if (count * itemBytes > this.#to - at)

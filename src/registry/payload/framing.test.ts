@@ -8,7 +8,7 @@ const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
 const GUID = '0123456789abcdef0123456789abcdef'
 const VALUE = '__value_schema_id'
 
-/** What a value names, as a row. */
+/** The framing of a value, as a row. */
 function seen(value: string | null, headers: readonly Header[] = []): readonly unknown[] {
   const framing = new Framing().read(value === null ? null : hex(value), headers, 'value')
   if (framing.kind === 'null') return ['null']
@@ -62,7 +62,9 @@ test('message indexes stand behind the prefix, or in the header', () => {
 
 const header = fc.record({
   key: fc.constantFrom(...Object.values(SCHEMA_ID_HEADERS), 'other', ''),
-  value: fc.option(fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.constant(hex(`01${GUID}`)), fc.constant(hex('00 00000005')))),
+  value: fc.option(
+    fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.constant(hex(`01${GUID}`)), fc.constant(hex('00 00000005'))),
+  ),
 })
 
 test('undecoded records read like decoded ones', () => {

@@ -36,7 +36,7 @@ export interface Header {
   readonly value: Uint8Array | null
 }
 
-/** What a key or value names. One object serves many records; each read replaces what it holds. Offsets, no copies. */
+/** The schema that a key or value names. One object serves many records: each read replaces its offsets. */
 export class Framing {
   /** `null`: there is no key or value. `unframed`: no schema is named, see `why`. */
   kind: 'null' | 'unframed' | 'id' | 'guid' = 'null'
@@ -162,7 +162,7 @@ export class Framing {
 
   #at = 0
 
-  /** A zigzag varint of at most 32 bits, at `#at`; -2 if there is none. */
+  /** A zigzag varint of at most 32 bits, at `#at`; -2 if no such number stands there. */
   #length(bytes: Uint8Array, to: number): number {
     let value = 0
     for (let shift = 0; shift < 35; shift += 7) {

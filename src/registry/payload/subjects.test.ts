@@ -4,7 +4,8 @@ import { classOf, SUBJECT_STRATEGIES, subjectOf, subjectStrategyOf } from './sub
 
 test('a strategy is known by Confluent’s class, by its short name and by the word alone', () => {
   for (const strategy of SUBJECT_STRATEGIES)
-    for (const name of [classOf(strategy), `${strategy}Strategy`, strategy]) assert.equal(subjectStrategyOf(name), strategy)
+    for (const name of [classOf(strategy), `${strategy}Strategy`, strategy])
+      assert.equal(subjectStrategyOf(name), strategy)
   assert.equal(classOf('TopicName'), 'io.confluent.kafka.serializers.subject.TopicNameStrategy')
   for (const wrong of ['', 'Strategy', 'topicname', 'com.example.TopicNameStrategy', 'AssociatedNameStrategy'])
     assert.equal(subjectStrategyOf(wrong), null)

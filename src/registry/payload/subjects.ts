@@ -22,7 +22,12 @@ export function subjectStrategyOf(text: string): SubjectStrategy | null {
 export const classOf = (strategy: SubjectStrategy): string => `${PACKAGE}${strategy}Strategy`
 
 /** Returns the subject; null if the strategy needs a record name, and the schema has none. */
-export function subjectOf(strategy: SubjectStrategy, topic: string, part: Part, recordName: string | null): string | null {
+export function subjectOf(
+  strategy: SubjectStrategy,
+  topic: string,
+  part: Part,
+  recordName: string | null,
+): string | null {
   if (strategy === 'TopicName') return `${topic}-${part}`
   if (recordName === null) return null
   return strategy === 'RecordName' ? recordName : `${topic}-${recordName}`

@@ -2,7 +2,7 @@
 // Types"). Nothing but the normalized text depends on it: readers see the type below.
 
 import { JsonNumber } from './json-text.ts'
-import type { AvroType } from './types.ts'
+import type { AvroType } from './schema-model.ts'
 
 const ON_TYPES: Readonly<Record<string, readonly AvroType['kind'][]>> = {
   'big-decimal': ['bytes'],
