@@ -5,6 +5,7 @@
 // one loop drives them.
 
 import type { Difference } from '../format.ts'
+import { clipped } from './json-text.ts'
 import {
   type AvroSchema,
   type AvroType,
@@ -23,7 +24,11 @@ const MOST_DIFFERENCES = 100
 /** Returns why `reader` cannot read what `writer` writes. Paths are JSON pointers into the reader. */
 export function compareSchemas(reader: AvroSchema, writer: AvroSchema): readonly Difference[] {
   const differences = new Comparison().of(reader.root, writer.root)
-  return differences.map(({ type, path, description }) => ({ type, path: path === '' ? '/' : path, description }))
+  return differences.map(({ type, path, description }) => ({
+    type,
+    path: path === '' ? '/' : clipped(path, 1000),
+    description,
+  }))
 }
 
 /** The path is relative to the reader of the pair. */
@@ -85,7 +90,7 @@ function* stepsOf(reader: AvroType, writer: AvroType): Steps {
     const names = compareNames(reader, writer)
     if (reader.size === writer.size) return names
     const description = `the writer's fixed ${nameOf(writer)} has ${writer.size} bytes, the reader's ${reader.size}`
-    return [...names, { type: 'FIXED_SIZE_MISMATCH', path: '/size', description }]
+    return [...names, reason('FIXED_SIZE_MISMATCH', '/size', description)]
   }
   return [mismatch(reader, writer)]
 }
@@ -162,7 +167,7 @@ function compareNames(reader: AvroType, writer: AvroType): Found {
   if (reader.name.name === writer.name.name) return NONE
   if (reader.aliases.some(alias => alias.full === writer.name.full)) return NONE
   const description = `the reader's ${reader.kind} ${reader.name.full} is no ${writer.name.full} of the writer, neither by name nor by alias`
-  return [{ type: 'NAME_MISMATCH', path: '/name', description }]
+  return [reason('NAME_MISMATCH', '/name', description)]
 }
 
 function symbols(reader: EnumType, writer: EnumType): Found {
@@ -171,30 +176,30 @@ function symbols(reader: EnumType, writer: EnumType): Found {
   const missing = writer.symbols.filter(symbol => !known.has(symbol)).toSorted()
   if (missing.length === 0) return NONE
   const description = `the reader's enum ${reader.name.full} has no default and lacks symbols of the writer: ${listOf(missing)}`
-  return [{ type: 'MISSING_ENUM_SYMBOLS', path: '/symbols', description }]
+  return [reason('MISSING_ENUM_SYMBOLS', '/symbols', description)]
 }
 
 function ambiguous(path: string, field: Field, sources: readonly Field[]): Difference {
   const names = listOf(sources.map(source => source.name))
   const description = `the reader's field "${field.name}" matches several fields of the writer by name and alias: ${names}`
-  return { type: 'AMBIGUOUS_FIELD_ALIAS', path, description }
+  return reason('AMBIGUOUS_FIELD_ALIAS', path, description)
 }
 
 function missingDefault(path: string, field: Field, reader: RecordType, writer: RecordType): Difference {
   const hint =
     field.type.kind === 'enum' && field.type.default !== null ? '; the default of its enum does not help' : ''
   const description = `the reader's field "${field.name}" of ${reader.name.full} has no default, and the writer's ${writer.name.full} has no such field${hint}`
-  return { type: 'READER_FIELD_MISSING_DEFAULT_VALUE', path, description }
+  return reason('READER_FIELD_MISSING_DEFAULT_VALUE', path, description)
 }
 
 function missingBranch(path: string, writer: AvroType): Difference {
   const description = `no branch of the reader's union reads the writer's ${wordsFor(writer)}`
-  return { type: 'MISSING_UNION_BRANCH', path, description }
+  return reason('MISSING_UNION_BRANCH', path, description)
 }
 
 function mismatch(reader: AvroType, writer: AvroType): Difference {
   const description = `the reader's ${wordsFor(reader)} cannot read the writer's ${wordsFor(writer)}`
-  return { type: 'TYPE_MISMATCH', path: '', description }
+  return reason('TYPE_MISMATCH', '', description)
 }
 
 const wordsFor = (type: AvroType): string => (nameOf(type) === type.kind ? type.kind : `${type.kind} ${nameOf(type)}`)
@@ -209,6 +214,11 @@ const READS: Readonly<Record<string, readonly AvroType['kind'][]>> = {
   double: ['int', 'long', 'float'],
   string: ['bytes'],
   bytes: ['string'],
+}
+
+/** Names of a schema can be long, and a hundred reasons repeat them. */
+function reason(type: string, path: string, description: string): Difference {
+  return { type, path, description: clipped(description, 500) }
 }
 
 const promotes = (reader: AvroType, writer: AvroType): boolean => READS[reader.kind]?.includes(writer.kind) === true

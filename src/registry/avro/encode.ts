@@ -3,7 +3,16 @@
 
 import { type Fault, MOST_LEVELS } from '../format.ts'
 import { ByteSink } from './byte-sink.ts'
-import { InvalidJson, isObject, type Json, JsonNumber, type JsonObject, kindOf, readJson } from './json-text.ts'
+import {
+  clipped,
+  InvalidJson,
+  isObject,
+  type Json,
+  JsonNumber,
+  type JsonObject,
+  kindOf,
+  readJson,
+} from './json-text.ts'
 import { type AvroProgram, KINDS } from './program.ts'
 
 /** A level of Avro is up to two of JSON: a union and the value in it. */
@@ -238,7 +247,10 @@ class Encoder {
   }
 
   #unfit(path: string, expected: string, reason: Fault['reason'] = 'bad-value'): never {
-    throw new Unfit(reason, `${path === '' ? 'at the top' : `at ${path.slice(0, 300)}`}: expected ${expected}`)
+    throw new Unfit(
+      reason,
+      `${path === '' ? 'at the top' : `at ${path.slice(0, 300)}`}: expected ${clipped(expected, 500)}`,
+    )
   }
 }
 

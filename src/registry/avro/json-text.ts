@@ -30,6 +30,9 @@ export function readJson(text: string, mostLevels: number, comments: 'with comme
   return new Reader(text, mostLevels, comments === 'with comments').whole()
 }
 
+/** Text of others for a message: its beginning, if it is long. */
+export const clipped = (text: string, most = 200): string => (text.length > most ? `${text.slice(0, most)}…` : text)
+
 /** A word for people: what a value is. */
 export function kindOf(value: Json | undefined): string {
   if (value === undefined) return 'nothing'
@@ -103,7 +106,7 @@ class Reader {
     for (;;) {
       if (this.#peek() !== '"') this.#fail('a member name in quotes')
       const name = this.#string()
-      if (this.#peek() !== ':') this.#fail(`":" after ${JSON.stringify(name)}`)
+      if (this.#peek() !== ':') this.#fail(`":" after ${JSON.stringify(clipped(name))}`)
       this.#at++
       members.set(name, this.#value(level + 1))
       const next = this.#peek()

@@ -1,6 +1,7 @@
 // Names of types, fields and symbols (Avro 1.12 specification, "Names").
 
 import { InvalidSchema, type Strictness } from '../format.ts'
+import { clipped } from './json-text.ts'
 import type { Name } from './schema-model.ts'
 
 const PART = /^[A-Za-z_][A-Za-z0-9_]*$/
@@ -16,7 +17,9 @@ export function nameFrom(text: string, space: string): Name {
 /** Throws InvalidSchema if a new schema may not use the name. */
 export function checkPart(text: string, what: string, strictness: Strictness): void {
   if (strictness === 'stored' || PART.test(text)) return
-  throw new InvalidSchema(`${what} ${JSON.stringify(text)}: a name has letters A-Z, a-z, digits and _, no digit first`)
+  throw new InvalidSchema(
+    `${clipped(what)} ${JSON.stringify(clipped(text))}: a name has letters A-Z, a-z, digits and _, no digit first`,
+  )
 }
 
 export function checkName({ name, space }: Name, what: string, strictness: Strictness): void {

@@ -154,3 +154,14 @@ test('a dependency is read as stored, its faults are named with it, and its type
     new InvalidSchema('at /name: expected one definition of a.D, not two'),
   )
 })
+
+test('a message repeats no long text', () => {
+  const long = 'x'.repeat(100_000)
+  for (const text of [
+    `"${long}"`,
+    `{"type":"${long}"}`,
+    `{"type":"enum","name":"-${long}","symbols":[]}`,
+    `{"${long}"}`,
+  ])
+    assert.ok(refusal(text).length < 1000)
+})

@@ -3,7 +3,16 @@
 
 import { InvalidSchema, MOST_SCHEMA_LEVELS, type SchemaText, type Strictness } from '../format.ts'
 import { checkDefault, doubleDefault } from './defaults.ts'
-import { InvalidJson, isObject, type Json, JsonNumber, type JsonObject, kindOf, readJson } from './json-text.ts'
+import {
+  clipped,
+  InvalidJson,
+  isObject,
+  type Json,
+  JsonNumber,
+  type JsonObject,
+  kindOf,
+  readJson,
+} from './json-text.ts'
 import { checkName, checkPart, nameFrom } from './names.ts'
 import {
   type AvroSchema,
@@ -30,7 +39,7 @@ const MOST_FIXED_BYTES = 2 ** 31 - 1 - 8
 export function parseSchema({ text, dependencies }: SchemaText, strictness: Strictness): AvroSchema {
   const names = new Map<string, NamedType>()
   for (const dependency of dependencies) {
-    const place = `reference ${JSON.stringify(dependency.name)}`
+    const place = `reference ${JSON.stringify(clipped(dependency.name))}`
     new Parser(names, 'stored', place).type(jsonFrom(dependency.text, place), '', '', 1)
   }
   const known = new Map(names)
@@ -255,7 +264,7 @@ class Parser {
   }
 
   #fail(path: string, expected: string): never {
-    throw new InvalidSchema(`${this.#place(path)}: expected ${expected}`)
+    throw new InvalidSchema(`${this.#place(path)}: expected ${clipped(expected)}`)
   }
 }
 

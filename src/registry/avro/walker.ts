@@ -3,6 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type Fault, MOST_EMPTY_ELEMENTS, MOST_LEVELS, type Walker } from '../format.ts'
+import { clipped } from './json-text.ts'
 import type { AvroProgram } from './program.ts'
 import * as op from './program.ts'
 import { characterStart, utf8Until } from './utf8.ts'
@@ -366,7 +367,7 @@ export class AvroWalker implements Walker {
   }
 
   #failAt(at: number, reason: Fault['reason'], what: string, field = ''): Fault {
-    const where = `at byte ${at - this.#from}${field === '' ? '' : `, field "${field}"`}`
+    const where = `at byte ${at - this.#from}${field === '' ? '' : `, field "${clipped(field)}"`}`
     this.#fault = { reason, message: `${where}: ${what}` }
     return this.#fault
   }
