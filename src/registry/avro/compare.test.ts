@@ -54,6 +54,8 @@ test('named types match by the unqualified name, or by an alias of the reader th
   assert.deepEqual(reasons(named('b.R'), named('a.R')), [])
   assert.deepEqual(reasons(named('a.New', ',"aliases":["a.R"]'), named('a.R')), [])
   assert.deepEqual(reasons(named('a.New', ',"aliases":["R"]'), named('a.R')), [])
+  assert.deepEqual(reasons(`["null",${named('a.New', ',"aliases":["R"]')}]`, named('a.R')), [])
+  assert.deepEqual(reasons(`["null",${named('a.New')}]`, named('a.R')), ['MISSING_UNION_BRANCH /'])
   assert.deepEqual(reasons(named('b.New', ',"aliases":["R"]'), named('a.R')), ['NAME_MISMATCH /name'])
   assert.deepEqual(reasons(named('a.New'), named('a.R', ',"aliases":["a.New"]')), ['NAME_MISMATCH /name'])
   assert.deepEqual(reasons(fixed('a.G', 2), fixed('a.F', 2)), ['NAME_MISMATCH /name'])

@@ -132,6 +132,8 @@ test('fields that are left out get their default', () => {
     encoded(schema, '{"a":"A","c":{},"d":0,"e":""}'),
     ['0241', '02', '0e020273', '0000000000000000', '00'].join(''),
   )
+  // Both branches fit the default: the first one holds it.
+  assert.equal(encoded(record('{"name":"f","type":["long","int"],"default":1}'), '{}'), '0002')
   assert.equal(encoded(schema, '{}'), 'at the top: expected the field "a", which has no default')
 })
 

@@ -27,6 +27,8 @@ test('Java’s parser accepts these, and so does this one', () => {
     record(field('["string","null"]', ',"default":null')),
     record(field('["null","a.R"]', ',"default":null')),
     record(field('["null","R"]')),
+    // A name without a namespace is found from within another one.
+    `[{"type":"fixed","name":"F","size":1},${record(field('"F"'))}]`,
     record(field('"float"', ',"default":"1.5"')),
     record(field('"double"', ',"default":"Infinity"')),
     record(field('{"type":"fixed","name":"F","size":0}', ',"default":"any length"')),

@@ -101,6 +101,11 @@ test('items without bytes are bounded over all arrays of the payload', () => {
   assert.equal(verdict(array('"null"'), 'feffffff0f 00')?.reason, 'too-many-elements')
   assert.equal(verdict(array('"null"'), 'ffffffffffffffffff01 00 00')?.reason, 'too-many-elements')
   assert.equal(verdict(array(array('"null"')), '04 904e 00 944e 00 00')?.reason, 'too-many-elements')
+  const walker = walkerOf(array('"null"'))
+  for (let payload = 0; payload < 3; payload++) {
+    walker.begin(Buffer.from('a09c0100', 'hex'), 0, 4)
+    assert.equal(walker.run(100), null)
+  }
   // Types that hold nothing take no time, however many they are.
   const doubled = Array.from({ length: 60 }, (_, i) => {
     const type = i === 0 ? '"null"' : `"R${i - 1}"`
