@@ -18,8 +18,11 @@ import { type AvroProgram, KINDS } from './program.ts'
 /** A level of Avro is up to two of JSON: a union and the value in it. */
 const MOST_JSON_LEVELS = 2 * MOST_LEVELS + 8
 
-/** Looks at values, for each character of the text and for defaults, before the text counts as hostile. */
-const LOOKS_PER_CHARACTER = 64
+/**
+ * Looks at values, for each character of the text and for defaults, before the text counts as hostile: values without
+ * the names of their branches, in unions in each other, can fit in more ways than can be tried.
+ */
+const LOOKS_PER_CHARACTER = 4
 const MORE_LOOKS = 100_000
 
 /** Returns the bytes, or why the text is no value of the schema. `mostBytes`: of the result. */
@@ -207,6 +210,7 @@ class Encoder {
 
   /** The bytes of the value as the branch `i`, null if it does not fit. */
   #branch(node: number, i: number, value: Json, level: number): Buffer | null {
+    if (!mayBe(this.#nodes[this.#nodes[node + 2 + 2 * i]!]!, value)) return null
     const before = this.#sink.length
     try {
       this.#sink.long(i)
@@ -252,6 +256,15 @@ class Encoder {
       `${path === '' ? 'at the top' : `at ${path.slice(0, 300)}`}: expected ${clipped(expected, 500)}`,
     )
   }
+}
+
+/** Whether JSON of this form can be a value of the kind. It saves most attempts at the branches of a union. */
+function mayBe(kind: number, value: Json): boolean {
+  if (value === null) return kind === KINDS.null
+  if (typeof value === 'boolean') return kind === KINDS.boolean
+  if (value instanceof JsonNumber) return kind >= KINDS.int && kind <= KINDS.double
+  if (typeof value === 'string') return (kind >= KINDS.float && kind <= KINDS.string) || kind >= KINDS.enum
+  return isObject(value) ? kind === KINDS.map || kind === KINDS.record : kind === KINDS.array
 }
 
 function integerOf(value: Json, bits: number): bigint | null {
