@@ -1,0 +1,199 @@
+// Which schema a key or a value names, and where its body is. Confluent's formats (study 3.7 and 3.8):
+//
+//   prefix   00 id id id id  body                  in the key or value itself
+//   header   __key_schema_id, __value_schema_id    the last one of the record; then key or value is the body alone
+//              01 and 16 bytes of a GUID, or 00 and 4 bytes of an id
+//
+// For Protobuf, message indexes follow the id or GUID, where that stands (message-indexes.ts). Nothing here knows
+// which ids exist.
+
+export type Part = 'key' | 'value'
+
+/** Why no schema is named, for people and metrics. */
+export type Unframed = 'empty' | 'short' | 'magic-byte' | 'header'
+
+const HEADERS: Readonly<Record<Part, Buffer>> = {
+  key: Buffer.from('__key_schema_id'),
+  value: Buffer.from('__value_schema_id'),
+}
+
+/** The names of the headers. */
+export const SCHEMA_ID_HEADERS: Readonly<Record<Part, string>> = Object.freeze({
+  key: HEADERS.key.toString(),
+  value: HEADERS.value.toString(),
+})
+
+const BY_ID = 0
+const BY_GUID = 1
+const ID_BYTES = 4
+const GUID_BYTES = 16
+
+const NOTHING = new Uint8Array(0)
+
+/** Of a record, as decoding gives it. */
+export interface Header {
+  readonly key: string
+  readonly value: Uint8Array | null
+}
+
+/** The schema that a key or value names. One object serves many records: each read replaces its offsets. */
+export class Framing {
+  /** `null`: there is no key or value. `unframed`: no schema is named, see `why`. */
+  kind: 'null' | 'unframed' | 'id' | 'guid' = 'null'
+  /** Where the id or GUID stands. */
+  by: 'prefix' | 'header' = 'prefix'
+  /** Of the kind `id`; it may be 0 or negative, which no schema has. */
+  id = 0
+  why: Unframed = 'empty'
+  /** The key or value, and its part behind a prefix. Message indexes of a prefix are still in it. */
+  bytes: Uint8Array = NOTHING
+  from = 0
+  to = 0
+  /** Where message indexes begin if the schema is Protobuf: in `bytes`, or in the header. */
+  indexBytes: Uint8Array = NOTHING
+  indexFrom = 0
+  indexTo = 0
+  #guidAt = 0
+  /** The value of the header; `#headerFrom` is -1 without one. */
+  #header: Uint8Array = NOTHING
+  #headerFrom = -1
+  #headerTo = -1
+
+  /** Reads a decoded part: null is no value. */
+  read(payload: Uint8Array | null, headers: readonly Header[], part: Part): this {
+    this.#headerFrom = -1
+    const name = SCHEMA_ID_HEADERS[part]
+    const last = headers.findLast(({ key }) => key === name)?.value ?? null
+    if (last !== null) {
+      this.#header = last
+      this.#headerFrom = 0
+      this.#headerTo = last.length
+    }
+    return payload === null ? this.#null() : this.#frame(payload, 0, payload.length)
+  }
+
+  /**
+   * Reads a part of a record that is not decoded. `from` is -1 for null. The headers begin at `headersFrom` with their
+   * count (Kafka's record format 2) and end at `headersTo`; headers that are no headers are as none.
+   */
+  readRaw(bytes: Uint8Array, from: number, to: number, headersFrom: number, headersTo: number, part: Part): this {
+    if (from < 0) return this.#null()
+    this.#headerFrom = -1
+    // A record without headers has the byte 0 there.
+    if (headersTo - headersFrom > 1) this.#findHeader(bytes, headersFrom, headersTo, HEADERS[part])
+    return this.#frame(bytes, from, to)
+  }
+
+  /** The GUID as text, of the kind `guid`. */
+  guid(): string {
+    const hex = Buffer.from(this.#header.subarray(this.#guidAt, this.#guidAt + GUID_BYTES)).toString('hex')
+    return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-')
+  }
+
+  #null(): this {
+    this.kind = 'null'
+    return this
+  }
+
+  #unframed(why: Unframed): this {
+    this.kind = 'unframed'
+    this.why = why
+    return this
+  }
+
+  #frame(bytes: Uint8Array, from: number, to: number): this {
+    this.bytes = bytes
+    this.from = from
+    this.to = to
+    if (this.#headerFrom >= 0) return this.#byHeader()
+    if (to === from) return this.#unframed('empty')
+    if (bytes[from] !== BY_ID) return this.#unframed('magic-byte')
+    if (to - from < 1 + ID_BYTES) return this.#unframed('short')
+    this.kind = 'id'
+    this.by = 'prefix'
+    this.id = int32(bytes, from + 1)
+    this.from = from + 1 + ID_BYTES
+    return this.#indexes(bytes, this.from, to)
+  }
+
+  #byHeader(): this {
+    const header = this.#header
+    const at = this.#headerFrom + 1
+    const left = this.#headerTo - at
+    const magic = left >= 0 ? header[this.#headerFrom] : -1
+    this.by = 'header'
+    if (magic === BY_ID && left >= ID_BYTES) {
+      this.kind = 'id'
+      this.id = int32(header, at)
+      return this.#indexes(header, at + ID_BYTES, this.#headerTo)
+    }
+    if (magic !== BY_GUID || left < GUID_BYTES) return this.#unframed('header')
+    this.kind = 'guid'
+    this.#guidAt = at
+    return this.#indexes(header, at + GUID_BYTES, this.#headerTo)
+  }
+
+  #indexes(bytes: Uint8Array, from: number, to: number): this {
+    this.indexBytes = bytes
+    this.indexFrom = from
+    this.indexTo = to
+    return this
+  }
+
+  /** Finds the last header of the name that is not null. A null one hides those before it. */
+  #findHeader(bytes: Uint8Array, from: number, to: number, name: Buffer): void {
+    this.#at = from
+    const count = this.#length(bytes, to)
+    for (let i = 0; i < count; i++) {
+      const keyLength = this.#length(bytes, to)
+      const keyAt = this.#at
+      if (keyLength < 0 || keyLength > to - keyAt) return
+      this.#at = keyAt + keyLength
+      const valueLength = this.#length(bytes, to)
+      const valueAt = this.#at
+      if (valueLength > to - valueAt || valueLength < -1) return
+      this.#at = valueAt + Math.max(valueLength, 0)
+      if (keyLength !== name.length || !isAt(bytes, keyAt, name)) continue
+      this.#header = bytes
+      this.#headerFrom = valueLength < 0 ? -1 : valueAt
+      this.#headerTo = valueAt + valueLength
+    }
+  }
+
+  #at = 0
+
+  /** A zigzag varint of at most 32 bits, at `#at`; -2 if no such number stands there. */
+  #length(bytes: Uint8Array, to: number): number {
+    let value = 0
+    for (let shift = 0; shift < 35; shift += 7) {
+      if (this.#at >= to) return -2
+      const byte = bytes[this.#at++]!
+      value |= (byte & 0x7f) << shift
+      if (byte < 0x80) return (value >>> 1) ^ -(value & 1)
+    }
+    return -2
+  }
+}
+
+/** The prefix of an id, and what follows it: message indexes, body. */
+export function framed(id: number, ...rest: readonly Uint8Array[]): Buffer {
+  const prefix = Buffer.alloc(1 + ID_BYTES)
+  prefix.writeInt32BE(id, 1)
+  return Buffer.concat([prefix, ...rest])
+}
+
+/** Words for people. */
+export const UNFRAMED: Readonly<Record<Unframed, string>> = Object.freeze({
+  empty: 'it is empty: a schema id and a body are expected',
+  short: 'it is shorter than the five bytes of a schema id',
+  'magic-byte': 'it does not begin with the byte 0 and a schema id',
+  header: 'its header of the schema id has neither the byte 0 and an id, nor the byte 1 and a GUID',
+})
+
+const int32 = (bytes: Uint8Array, at: number): number =>
+  (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!
+
+function isAt(bytes: Uint8Array, at: number, name: Buffer): boolean {
+  for (let i = 0; i < name.length; i++) if (bytes[at + i] !== name[i]) return false
+  return true
+}
