@@ -8,8 +8,7 @@ const json = (bytes: Uint8Array) => JSON.parse(Buffer.from(bytes).toString())
 /** Throws an AssertionError that names the first inconsistency. Resolves with the owners of all ids. */
 export async function auditRegistry(store: Store): Promise<ReadonlyMap<number, string>> {
   const contents = new Map<string, number>()
-  for (const { name, fields } of await store.list('schema-content'))
-    contents.set(name, json(fields.get('content')!).id)
+  for (const { name, fields } of await store.list('schema-content')) contents.set(name, json(fields.get('content')!).id)
   const owners = new Map<number, string>()
   for (const { name, fields } of await store.list('schema-id'))
     owners.set(Number(name), json(fields.get('schema')!).guid)

@@ -18,7 +18,10 @@ test('a level is that of the subject, else the global one, else BACKWARD', async
     compatibility: 'FORWARD_TRANSITIVE',
   })
   assert.deepEqual(await registry.getConfig('s'), { compatibilityLevel: 'FORWARD_TRANSITIVE' })
-  assert.match(refusedWith(await registry.putConfig('s', { compatibility: 'SIDEWARD' })), /^42203 Invalid compat.* none, ba/)
+  assert.match(
+    refusedWith(await registry.putConfig('s', { compatibility: 'SIDEWARD' })),
+    /^42203 Invalid compat.* none, ba/,
+  )
   assert.match(refusedWith(await registry.putConfig('__GLOBAL', { compatibility: 'NONE' })), /^42208 /)
   assert.deepEqual(await registry.deleteConfig('s'), { compatibilityLevel: 'FORWARD_TRANSITIVE' })
   assert.equal(refusedWith(await registry.deleteConfig('s')), "40401 Subject 's' not found.")
@@ -36,8 +39,14 @@ test('other members of a configuration are kept and shown, null removes one, and
   })
   const { alias: _, ...rest } = sent
   assert.deepEqual(await registry.getConfig('s'), { compatibilityLevel: 'NONE', ...rest })
-  assert.match(refusedWith(await registry.putConfig('s', { normalize: 'yes' })), /^42203 .*normalize must be of type bool/)
-  assert.match(refusedWith(await registry.putConfig('s', { compatibilityPolicy: 'LOGICAL' })), /^42203 .*STRICT and LEN/)
+  assert.match(
+    refusedWith(await registry.putConfig('s', { normalize: 'yes' })),
+    /^42203 .*normalize must be of type bool/,
+  )
+  assert.match(
+    refusedWith(await registry.putConfig('s', { compatibilityPolicy: 'LOGICAL' })),
+    /^42203 .*STRICT and LEN/,
+  )
   const large = { alias: 'x'.repeat(70_000) }
   assert.match(refusedWith(await registry.putConfig('s', large)), /^42203 Invalid config: the most bytes are 65536/)
 })
@@ -60,7 +69,10 @@ test('modes follow the same order, and can be removed', async t => {
   accepted(await registry.putMode('s', 'READWRITE'))
   assert.equal(await registry.deleteMode(null, { isRecursive: true }), 'READONLY')
   assert.match(refusedWith(await registry.getMode('s')), /^40409 /)
-  assert.match(refusedWith(await registry.putMode(null, 'IMPORT')), /^42205 Cannot import since found existing subjects/)
+  assert.match(
+    refusedWith(await registry.putMode(null, 'IMPORT')),
+    /^42205 Cannot import since found existing subjects/,
+  )
 })
 
 test('each level compares in its direction, with the newest version or with all', async t => {
@@ -87,7 +99,10 @@ test('each level compares in its direction, with the newest version or with all'
   const one = accepted(await registry.checkVersion('s', 2, { schema: toy('R', { b: 'text?' }) }))
   assert.deepEqual([one.isCompatible, one.version, one.level], [false, 2, 'BACKWARD'])
   assert.ok(one.messages[0]!.startsWith("{errorType:'TYPE_MISMATCH', description:'text? cannot read int?'"))
-  assert.equal(accepted(await registry.checkVersion('s', 'latest', { schema: toy('R', { b: 'text?' }) })).isCompatible, true)
+  assert.equal(
+    accepted(await registry.checkVersion('s', 'latest', { schema: toy('R', { b: 'text?' }) })).isCompatible,
+    true,
+  )
   // Deleted versions are not compared.
   accepted(await registry.deleteVersion('s', 2))
   accepted(await registry.putConfig('s', { compatibility: 'BACKWARD_TRANSITIVE' }))
@@ -119,7 +134,10 @@ test('only versions of the same compatibility group are compared, and the policy
   assert.match(refusedWith(await registry.register('s', broken)), /^409 /)
   assert.match(refusedWith(await registry.register('s', { ...broken, metadata: inGroup('1') })), /^409 /)
   assert.equal(accepted(await registry.register('s', { ...broken, metadata: inGroup('2') })).version, 2)
-  assert.match(refusedWith(await registry.register('s', { schema: toy('R', { c: 'int' }), metadata: inGroup('1') })), /^409 /)
+  assert.match(
+    refusedWith(await registry.register('s', { schema: toy('R', { c: 'int' }), metadata: inGroup('1') })),
+    /^409 /,
+  )
   accepted(await registry.putConfig('s', { compatibilityPolicy: 'LENIENT' }))
   accepted(await registry.register('s', { schema: toy('R', { c: 'int' }), metadata: inGroup('1') }))
 })

@@ -78,7 +78,9 @@ test('a version that others refer to is not deleted, and a dry run names them', 
   const registry = open(t)
   const money = accepted(await registry.register('money', { schema: toy('Money') }))
   const references = [{ name: 'Money', subject: 'money', version: 1 }]
-  const order = accepted(await registry.register('order', { schema: toy('Order', {}, { uses: ['Money'] }), references }))
+  const order = accepted(
+    await registry.register('order', { schema: toy('Order', {}, { uses: ['Money'] }), references }),
+  )
   assert.deepEqual(accepted(await registry.referencedBy('money', 1)), [order.id])
   assert.equal(
     refusedWith(await registry.deleteVersion('money', 1)),
