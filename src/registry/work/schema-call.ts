@@ -10,6 +10,9 @@ export type SchemaCall =
   | readonly ['compile', SchemaType, SchemaText]
   | readonly ['serialize', SchemaType, SchemaText]
 
+/** The first call of a thread: it is answered when the formats are loaded, which takes no part of a call's time. */
+export const READY = Object.freeze(['ready'] as const)
+
 /** The facts about a schema that its format knows (format.ts). */
 export interface Examined {
   readonly canonical: string
@@ -26,9 +29,8 @@ export interface Compiled {
 /** Answers the calls that come to this thread with these formats. */
 export function serveSchemaCalls(formatOf: (type: SchemaType) => AnyFormat): void {
   // A thread that holds a produce request or a registration is not less urgent than others.
-  serveCalls((call: SchemaCall): Result => ({ result: answerCall(formatOf(call[1]), call), memory: [] }), {
-    isUrgent: true,
-  })
+  const work = (call: SchemaCall | typeof READY) => (call[0] === 'ready' ? null : answerCall(formatOf(call[1]), call))
+  serveCalls((call: SchemaCall | typeof READY): Result => ({ result: work(call), memory: [] }), { isUrgent: true })
 }
 
 /** Does the work of a call. Throws what the format throws. */

@@ -16,7 +16,7 @@ import {
   type SchemaType,
   type Strictness,
 } from '../format.ts'
-import type { Compiled, Examined, SchemaCall } from './schema-call.ts'
+import { type Compiled, type Examined, READY, type SchemaCall } from './schema-call.ts'
 
 /**
  * The schema cannot be used, with the reason as a clause for people. `large`: it has too many bytes or references.
@@ -61,6 +61,8 @@ export class SchemaWork {
     COMPILED_BYTES,
     each => (isUnusable(each) ? 300 + 2 * each.why.length : each.bytes),
   )
+  /** Threads that have loaded the formats. */
+  readonly #ready = new WeakSet<Thread>()
   readonly #running = new Map<string, Promise<unknown>>()
 
   constructor({ clock, script, most = MOST_THREADS, cpuMs = CPU_MS, memoryMiB = MEMORY_MIB }: SchemaWorkOptions) {
@@ -144,6 +146,8 @@ export class SchemaWork {
   async #ask<T>(threads: Threads, call: SchemaCall): Promise<T | Unusable> {
     const thread: Thread = await threads.take()
     try {
+      if (!this.#ready.has(thread)) await thread.ask(READY)
+      this.#ready.add(thread)
       return await thread.askWithin<T>(this.#cpuMs, call)
     } catch (error) {
       if (error instanceof InvalidSchema) return { kind: 'invalid', why: error.message }
