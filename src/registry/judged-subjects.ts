@@ -1,5 +1,5 @@
-// What the judge of produced records asks: which ids a subject has, what its latest schema is, and the programs that
-// walk payloads. It answers from memory where it can, because a produce request waits.
+// Answers the judge of produced records: which ids a subject has, its latest schema, and the programs that walk
+// payloads. It answers from memory where it can, because a produce request waits.
 
 import type { Policy, SchemaType } from './format.ts'
 import type { RegistryRefusal } from './refusals.ts'

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { SchemaType } from '../format.ts'
 
 export interface Reference {
-  /** What the text calls it: the full name of an Avro type, the URI of a `$ref`, the path of an import. */
+  /** As the text calls it: the full name of an Avro type, the URI of a `$ref`, the path of an import. */
   readonly name: string
   readonly subject: string
   /** In requests -1 stands for the latest version. */

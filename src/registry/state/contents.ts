@@ -117,7 +117,7 @@ function contentOf(guid: string, value: JsonObject): StoredContent {
     ruleSet: objectOrNull(ruleSet),
   }
   // The name is a digest of the content, so a document that was edited by hand shows.
-  if (guidOf(content) !== guid) throw new Error('its content is not the one that its name was made from')
+  if (guidOf(content) !== guid) throw new Error('its name is the digest of another content')
   return content
 }
 

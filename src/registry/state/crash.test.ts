@@ -65,7 +65,7 @@ const requests: readonly {
     },
   },
   {
-    name: 'an import',
+    name: 'a registration with a given id',
     seed: async registry => void accepted(await registry.putMode('s', 'IMPORT')),
     run: registry => registry.register('s', { schema: toy('R'), id: 50 }),
     async check(registry) {

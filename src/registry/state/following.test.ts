@@ -1,4 +1,4 @@
-// What one broker changes, the others see: at once where a client asks, within two seconds where the judge looks.
+// The other brokers see a change: at once where a client asks, within two seconds where the judge looks.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

@@ -1,5 +1,5 @@
-// What the registry knows: the documents in the store, and the part of them that this broker has in memory. It decides
-// nothing about compatibility, and knows no clients.
+// The state of the registry: the documents in the store, and the part of them that this broker has in memory. It
+// decides nothing about compatibility, and knows no clients.
 
 import type { Clock, Timer } from '../../base/clock.ts'
 import { isStoreFailure } from '../../store/store.ts'

@@ -95,7 +95,7 @@ export class SubjectIndex implements SubjectFollower {
 
   forget(): void {
     this.#held = null
-    // What is being read may lack a change that was made before.
+    // The list that is being read may lack a change that was made before.
     this.#meanwhile = null
   }
 

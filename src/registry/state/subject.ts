@@ -41,7 +41,7 @@ export interface SubjectVersion {
 /** An immutable snapshot. */
 export interface Subject {
   readonly name: string
-  /** Of the document; 0 if there is none. */
+  /** Of the document; 0 if the subject has no document. */
   readonly documentVersion: number
   /** In ascending order. */
   readonly versions: readonly SubjectVersion[]

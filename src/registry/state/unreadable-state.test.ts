@@ -68,7 +68,7 @@ test('a schema whose text was edited by hand is not taken for the schema', async
   const { open, put, guid } = await world(t)
   const edited = { type: 'AVRO', schema: '{}', references: [], metadata: null, ruleSet: null, id: 1, format: 1 }
   await put('schema-content', guid, 'content', JSON.stringify(edited))
-  await assert.rejects(open().byId(1), /its content is not the one that its name was made from/)
+  await assert.rejects(open().byId(1), /its name is the digest of another content/)
 })
 
 test('without a counter that can be read no schema is added, and those that exist are answered', async t => {

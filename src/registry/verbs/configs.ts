@@ -10,14 +10,14 @@ import { DEFAULT_LEVEL } from './compatibility.ts'
 import type { VerbRooms } from './rooms.ts'
 
 export interface ScopeOptions {
-  /** What a subject has no value of its own for is answered with the global value. */
+  /** Where a subject has no value of its own, the answer is the global value. */
   readonly isDefaultedToGlobal?: boolean | undefined
 }
 
 const DEFAULT_MODE: Mode = 'READWRITE'
 const POLICIES: readonly unknown[] = ['STRICT', 'LENIENT']
 
-/** The members of a configuration that are kept, by the type of their values. Clients send others, which are ignored. */
+/** The members of a configuration that are kept, and the types of their values. Others are ignored. */
 const MEMBERS: Readonly<Record<string, 'string' | 'boolean' | 'object'>> = Object.freeze({
   alias: 'string',
   normalize: 'boolean',

@@ -35,7 +35,7 @@ export async function subjects(
   return pageOf(view.all().filter(isListed), page).map(({ name }) => name)
 }
 
-/** Resolves with the numbers of the versions of a subject. With `isNegative`, those of deleted versions are negative. */
+/** Resolves with the numbers of the versions. With `isNegative`, those of deleted versions are negative. */
 export async function versions(
   { state }: VerbRooms,
   name: string,

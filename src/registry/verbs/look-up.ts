@@ -1,5 +1,5 @@
-// Look-ups of schemas: by content, by id, by guid, and by subject and version. What any broker has answered, this one
-// finds: it asks the store before it says that something does not exist.
+// Look-ups of schemas: by content, by id, by guid, and by subject and version. This broker finds all
+// that any broker has answered: it asks the store before it says that something does not exist.
 
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import type { StoredContent } from '../state/content.ts'

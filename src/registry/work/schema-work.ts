@@ -80,7 +80,7 @@ export class SchemaWork {
     await Promise.all([this.#submitted.close(), this.#stored.close()])
   }
 
-  /** Resolves with the facts about a schema, or with the reason why it is none. */
+  /** Resolves with the facts about a schema, or with the reason why the text is no schema. */
   async examine(type: SchemaType, source: SchemaText, strictness: Strictness): Promise<Examined | Unusable> {
     const tooLarge = sizeObjection(source)
     if (tooLarge !== null) return { kind: 'large', why: tooLarge }
