@@ -4,7 +4,7 @@ import { BoundedCache } from './bounded-cache.ts'
 
 const cacheOf = (mostBytes: number) => new BoundedCache<string, string>(mostBytes, value => value.length)
 
-test('a cache forgets the values that were not used for the longest time', () => {
+test('a cache forgets the values that were not used since it last looked', () => {
   const cache = cacheOf(6)
   cache.set('a', 'aa')
   cache.set('b', 'bb')
@@ -12,7 +12,17 @@ test('a cache forgets the values that were not used for the longest time', () =>
   assert.equal(cache.get('a'), 'aa')
   assert.equal(cache.peek('b'), 'bb')
   cache.set('d', 'dd')
-  assert.deepEqual([...cache.keys()], ['c', 'a', 'd'])
+  assert.deepEqual(
+    ['a', 'b', 'c', 'd'].filter(key => cache.has(key)),
+    ['a', 'c', 'd'],
+  )
+  // A use counts once.
+  cache.set('e', 'ee')
+  cache.set('f', 'ff')
+  assert.deepEqual(
+    ['a', 'c', 'd', 'e', 'f'].filter(key => cache.has(key)),
+    ['a', 'e', 'f'],
+  )
   assert.deepEqual([cache.bytes, cache.size], [6, 3])
 })
 

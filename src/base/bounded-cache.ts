@@ -1,11 +1,17 @@
-// A map that forgets the values that were not used for the longest time, so that all together stay below a number of
-// bytes.
+// A map that forgets values that were not used for a long time, so that all together stay below a number of bytes.
+
+interface Kept<Value> {
+  readonly value: Value
+  readonly bytes: number
+  /** Since it was last considered for removal. */
+  isUsed: boolean
+}
 
 export class BoundedCache<Key, Value> {
   readonly #mostBytes: number
   readonly #bytesOf: (value: Value) => number
-  /** In the order of their last use. */
-  readonly #kept = new Map<Key, { readonly value: Value; readonly bytes: number }>()
+  /** In the order in which they are considered for removal. A use only marks a value, because uses are frequent. */
+  readonly #kept = new Map<Key, Kept<Value>>()
   #bytes = 0
 
   constructor(mostBytes: number, bytesOf: (value: Value) => number) {
@@ -21,8 +27,8 @@ export class BoundedCache<Key, Value> {
     return this.#bytes
   }
 
-  keys(): IterableIterator<Key> {
-    return this.#kept.keys()
+  has(key: Key): boolean {
+    return this.#kept.has(key)
   }
 
   /** Does not count as a use. */
@@ -33,8 +39,7 @@ export class BoundedCache<Key, Value> {
   get(key: Key): Value | undefined {
     const found = this.#kept.get(key)
     if (found === undefined) return undefined
-    this.#kept.delete(key)
-    this.#kept.set(key, found)
+    found.isUsed = true
     return found.value
   }
 
@@ -43,11 +48,14 @@ export class BoundedCache<Key, Value> {
     this.delete(key)
     const bytes = this.#bytesOf(value)
     if (bytes > this.#mostBytes) return
-    this.#kept.set(key, { value, bytes })
+    this.#kept.set(key, { value, bytes, isUsed: false })
     this.#bytes += bytes
-    for (const oldest of this.#kept.keys()) {
+    for (const [each, kept] of this.#kept) {
       if (this.#bytes <= this.#mostBytes) return
-      this.delete(oldest)
+      this.#kept.delete(each)
+      // A value that was used goes to the end, once, and is met again if nothing else makes room.
+      if (kept.isUsed) this.#kept.set(each, Object.assign(kept, { isUsed: false }))
+      else this.#bytes -= kept.bytes
     }
   }
 
