@@ -121,8 +121,9 @@ test('notices that went back in time are not taken for news', async t => {
   const [one, other] = [open().registry, open().registry]
   accepted(await one.register('a', { schema: wider(0) }))
   accepted(await one.register('b', { schema: wider(0) }))
-  await other.judged.load('c')
   await clock.advance(1_100)
+  assert.deepEqual(await other.subjects(), ['a', 'b'])
+  await other.judged.load('c')
   store.faults.loseDocument('schemas', 'notices')
   accepted(await one.register('c', { schema: wider(0) }))
   accepted(await one.register('d', { schema: wider(0) }))

@@ -112,6 +112,30 @@ test('a version that others refer to is not deleted, and a dry run names them', 
   assert.notEqual(next.id, money.id)
 })
 
+test('versions of one subject that refer to each other go together', async t => {
+  const registry = open(t)
+  accepted(await registry.register('money', { schema: toy('Money') }))
+  const references = [{ name: 'Money', subject: 'money', version: 1 }]
+  accepted(await registry.register('money', { schema: toy('More', {}, { uses: ['Money'] }), references }))
+  assert.match(refusedWith(await registry.deleteVersion('money', 1)), /^42206 /)
+  assert.deepEqual(accepted(await registry.deleteSubject('money')).versions, [1, 2])
+  accepted(await registry.deleteSubject('money', { isPermanent: true }))
+})
+
+test('a new schema may not refer to a deleted version, and an import may', async t => {
+  const registry = open(t)
+  accepted(await registry.register('money', { schema: toy('Money') }))
+  accepted(await registry.deleteSubject('money'))
+  const order = { schema: toy('Order', {}, { uses: ['Money'] }) }
+  for (const version of [1, -1]) {
+    const references = [{ name: 'Money', subject: 'money', version }]
+    assert.match(refusedWith(await registry.register('order', { ...order, references })), /^42201 .*"money" and /)
+  }
+  accepted(await registry.putMode('order', 'IMPORT'))
+  const references = [{ name: 'Money', subject: 'money', version: 1 }]
+  assert.equal(accepted(await registry.register('order', { ...order, references, id: 9 })).id, 9)
+})
+
 test('an older deleted version stays if others refer to it', async t => {
   const registry = open(t)
   accepted(await registry.register('money', { schema: toy('Money') }))
