@@ -493,7 +493,7 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     const asked = { kind: 'group', name: 'g', changes: [row('a', '1')], isAcknowledged: true, isSynced: true }
     const first = await store.commit({ ...asked, expect: 0 })
     assert.ok(first.kind === 'committed' && first.incarnation !== undefined && first.incarnation.length > 0)
-    const second = await commit(store, 'group', 'h', 0, [])
+    const second = await commit(store, 'group', 'g', first.version, [])
     assert.equal(second.incarnation, first.incarnation)
     assert.deepEqual(plain((await store.load('group', 'g'))!.fields), { a: '1' })
   })

@@ -315,8 +315,8 @@ export interface Committed {
   readonly kind: 'committed'
   readonly version: number
   /**
-   * Names the life of the store in which the commit was made. It is another one whenever the store may have lost
-   * commits with `isSynced` that it had acknowledged. Absent for kinds with a fixed form.
+   * Names the life of the server that keeps the document, in which the commit was made. It is another one whenever the
+   * server may have lost commits with `isSynced` that it had acknowledged. Absent for kinds with a fixed form.
    */
   readonly incarnation?: string
 }
