@@ -489,6 +489,15 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     assert.equal(await store.version('group', 'g'), 0)
   })
 
+  check('a commit names the life of the store, which is the same while the store loses nothing', async ({ store }) => {
+    const asked = { kind: 'group', name: 'g', changes: [row('a', '1')], isAcknowledged: true, isSynced: true }
+    const first = await store.commit({ ...asked, expect: 0 })
+    assert.ok(first.kind === 'committed' && first.incarnation !== undefined && first.incarnation.length > 0)
+    const second = await commit(store, 'group', 'g', first.version, [])
+    assert.equal(second.incarnation, first.incarnation)
+    assert.deepEqual(plain((await store.load('group', 'g'))!.fields), { a: '1' })
+  })
+
   check('a commit that expects another version conflicts and changes nothing', async ({ store }) => {
     const { version } = await commit(store, 'group', 'g', 0, [row('a', '1')])
     assert.deepEqual(await store.commit({ kind: 'group', name: 'g', expect: 0, changes: [row('a', 'x')] }), {

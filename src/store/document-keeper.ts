@@ -25,7 +25,9 @@ export interface DocumentPlace {
 export interface DocumentChange<Answer> {
   readonly answer: Answer
   /** If absent, nothing is written. If the document does not exist, rows that delete are left out. */
-  readonly write?: Partial<Pick<Commit, 'changes' | 'remove' | 'mayOverfill' | 'keepMs'>>
+  readonly write?: Partial<
+    Pick<Commit, 'changes' | 'remove' | 'mayOverfill' | 'isAcknowledged' | 'isSynced' | 'keepMs'>
+  >
 }
 
 /**

@@ -300,6 +300,11 @@ export interface Commit {
    */
   readonly isAcknowledged?: boolean
   /**
+   * If true, the store synced the commit, and all that it wrote before, when the commit resolves, whatever its setting
+   * for syncs is. It has no effect in a store whose losses show as another incarnation.
+   */
+  readonly isSynced?: boolean
+  /**
    * The time in milliseconds after which the store may delete the document and stop listing it. If the store does not
    * delete it, its writer does.
    */
@@ -309,6 +314,11 @@ export interface Commit {
 export interface Committed {
   readonly kind: 'committed'
   readonly version: number
+  /**
+   * Names the life of the server that keeps the document, in which the commit was made. It is another one whenever the
+   * server may have lost commits with `isSynced` that it had acknowledged. Absent for kinds with a fixed form.
+   */
+  readonly incarnation?: string
 }
 
 /** Another broker changed the document. `version` is its current version; 0 if it does not exist. */

@@ -325,6 +325,11 @@ const cases: Record<DocumentKind, Case> = {
       assert.equal(await alterQuota(wire, 'wrong'), 0)
     },
   },
+  // Brokers read these when a client names them; src/registry/state/unreadable-state.test.ts tests the readers.
+  'schema-content': unread('schema-content', 'content'),
+  'schema-id': unread('schema-id', 'schema'),
+  'schema-subject': unread('schema-subject', 'head'),
+  schemas: unread('schemas', 'counter'),
   segments: {
     later: JSON.stringify({ format: 2, epoch: 1, tail: 3 }),
     async seed({ running, store }) {
@@ -398,6 +403,18 @@ const cases: Record<DocumentKind, Case> = {
     seed: async () => documents(() => 'lease', 'holder'),
     check: runsRound,
   },
+}
+
+/** A document that no broker of these tests reads. */
+function unread(kind: DocumentKind, field: string): Case {
+  return {
+    later: JSON.stringify({ format: 2 }),
+    isRead: () => false,
+    seed: async () => documents(form => `${kind} ${form}`, field),
+    async check(broker) {
+      assert.equal(await topicError(await broker.connect(), 'orders'), 0)
+    },
+  }
 }
 
 /** Asks any broker to run a round until one holds the lease. */

@@ -309,7 +309,7 @@ export function commit(contents: Contents, asked: Commit, incarnation: string): 
     applyRows(fields, asked.changes)
     contents.documents.set(key, { kind: asked.kind, name: asked.name, version, fields })
   }
-  return { kind: 'committed', version }
+  return { kind: 'committed', version, incarnation }
 }
 
 function applyRows(rows: Map<string, Uint8Array>, changes: readonly Row[]): void {

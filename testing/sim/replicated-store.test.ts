@@ -189,5 +189,5 @@ test('a commit under a new incarnation skips the versions that may be lost', asy
   const committing = store.commit({ kind: 'k', name: 'n', expect: 1, changes: [] })
   await clock.settle()
   server.replicate(0, 1)
-  assert.deepEqual(await committing, { kind: 'committed', version: 1002 })
+  assert.deepEqual(await committing, { kind: 'committed', version: 1002, incarnation: server.incarnation })
 })

@@ -19,6 +19,7 @@ import {
   type Gone,
   isStoreFailure,
   type Opened,
+  OutcomeUnknown,
   type Pass,
   type Pong,
   passAfter,
@@ -74,6 +75,9 @@ const JOURNAL_FILE_BYTES = 256 << 20
 const FILE_DISK_PART = 1 / 16
 const LEAST_FILE_BYTES = 1 << 20
 const CHECKPOINT_BYTES = 64 << 20
+
+/** A synced commit is never lost, so all documents have one incarnation. */
+const DOCUMENTS_INCARNATION = 'the only one'
 
 /**
  * Returns the most bytes of a journal file. If the file system does not tell its size, `diskBytes` is 0 and there is
@@ -652,18 +656,25 @@ function verbsOf({ path, contents, rounds, reads, tables, incarnation }: Parts):
 
     list: kind => rounds.call(0, null, () => [...(contents.documents.get(kind)?.values() ?? [])].map(documentOf)),
 
-    commit: ({ kind, name, expect, changes, remove = false, mayOverfill = false }: Commit) => {
+    async commit(commit: Commit) {
+      const { kind, name, expect, changes, remove = false, mayOverfill = false, isSynced = false } = commit
       const decide = (add: AddEntry) => {
         const head = contents.head(kind, name)
         if ((head?.version ?? 0) !== expect) return { kind: 'conflict' as const, version: head?.version ?? 0 }
         const document = head?.number ?? contents.nextDocument
         const version = contents.lastVersion + 1
         add({ type: 'commit', document, version, removed: remove, kind, name, changes })
-        return { kind: 'committed' as const, version }
+        return { kind: 'committed' as const, version, incarnation: DOCUMENTS_INCARNATION }
       }
       const addsNothing = remove || (expect > 0 && changes.every(({ value }) => value === null))
       const bytes = 64 + 3 * (kind.length + name.length) + rowBytes(changes)
-      return rounds.call(bytes, null, decide, addsNothing || mayOverfill ? 'relief' : 'change')
+      const outcome = await rounds.call(bytes, null, decide, addsNothing || mayOverfill ? 'relief' : 'change')
+      if (isSynced && outcome.kind === 'committed') {
+        await rounds.synced().catch((cause: Error) => {
+          throw new OutcomeUnknown(`the embedded store has stopped: ${cause.message}`, { cause })
+        })
+      }
+      return outcome
     },
   }
 }

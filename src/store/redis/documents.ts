@@ -155,10 +155,13 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       const { reply, isConfirmed, isSettled } = await withFunctions(links, () =>
         followAsk(links, document, links.write(document), link => rounds.writeOne(link, call)),
       ).catch(error => refuse(error, `changing ${document}`))
-      const [kindOfAnswer, version] = wordsOf(reply)
+      const [kindOfAnswer, version, incarnation] = wordsOf(reply)
       if (kindOfAnswer === 'lost') return { kind: 'conflict', version: 0, isLost: true }
-      const outcome = kindOfAnswer === 'conflict' ? 'conflict' : 'committed'
-      return settled({ kind: outcome, version: Number(version) }, isAcknowledged ? isConfirmed : isSettled, document)
+      const outcome: Committed | Conflict =
+        kindOfAnswer === 'conflict'
+          ? { kind: 'conflict', version: Number(version) }
+          : { kind: 'committed', version: Number(version), incarnation: incarnation! }
+      return settled(outcome, isAcknowledged ? isConfirmed : isSettled, document)
     },
   }
 }

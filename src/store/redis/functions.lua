@@ -811,7 +811,7 @@ local function commit(keys, args)
       redis.call('SADD', keys[2], args[1])
     end
   end
-  return {'committed', fresh}
+  return {'committed', fresh, replid}
 end
 
 register('commit', {}, commit)

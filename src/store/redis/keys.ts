@@ -54,6 +54,9 @@ export interface Keys {
  */
 const BUCKETS: ReadonlyMap<string, number> = new Map([
   ['group', 64],
+  ['schema-content', 64],
+  ['schema-id', 64],
+  ['schema-subject', 64],
   ['segments', 64],
 ])
 

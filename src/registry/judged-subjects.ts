@@ -1,0 +1,107 @@
+// Answers the judge of produced records: which ids a subject has, its latest schema, and the programs that walk
+// payloads. It answers from memory where it can, because a produce request waits.
+
+import type { Policy, SchemaType } from './format.ts'
+import type { RegistryRefusal } from './refusals.ts'
+import { type Level, latestLive, type Subject, type SubjectVersion } from './state/subject.ts'
+import { refusalOf } from './verbs/candidate.ts'
+import { inForce } from './verbs/compatibility.ts'
+import { contentOf, sourceOf } from './verbs/dependencies.ts'
+import type { VerbRooms } from './verbs/rooms.ts'
+import { isUnusable } from './work/schema-work.ts'
+
+/** A subject as it is judged by. The same object until something of it changes. */
+export interface SubjectNow {
+  /** The newest version that is not deleted; null if the subject has none, and nothing is judged. */
+  readonly latest: Pick<SubjectVersion, 'version' | 'id' | 'guid'> | null
+  /** The ids and guids of all versions, deleted ones included. */
+  readonly ids: ReadonlySet<number>
+  readonly guids: ReadonlySet<string>
+  readonly level: Level
+  readonly policy: Policy
+}
+
+/** The program of a schema, made by its format (Format.compile). */
+export interface SchemaProgram {
+  readonly type: SchemaType
+  readonly program: unknown
+  readonly recordNames: readonly string[]
+}
+
+export class JudgedSubjects {
+  readonly #rooms: VerbRooms
+  readonly #made = new WeakMap<Subject, { readonly global: Subject; readonly now: SubjectNow }>()
+  readonly #loading = new Map<string, Promise<SubjectNow>>()
+
+  constructor(rooms: VerbRooms) {
+    this.#rooms = rooms
+  }
+
+  /**
+   * Returns the subject from memory, at most two seconds old; undefined if `load` must be called. Throws
+   * UnreadableDocument.
+   */
+  now(name: string): SubjectNow | undefined {
+    const found = this.#rooms.state.now(name)
+    return found === undefined ? undefined : this.#of(found)
+  }
+
+  /** Resolves with the subject as the store has it now. Throws what the store throws. */
+  async load(name: string): Promise<SubjectNow> {
+    const loading = this.#loading.get(name)
+    if (loading !== undefined) return await loading
+    const load = this.#rooms.state
+      .fresh(name)
+      .then(found => this.#of(found))
+      .finally(() => this.#loading.delete(name))
+    this.#loading.set(name, load)
+    return await load
+  }
+
+  /** Resolves with the guid of an id; null if no schema has it. Asks the store for an id that is not in memory. */
+  async guidOf(id: number): Promise<string | null> {
+    return await this.#rooms.state.ids.get(id)
+  }
+
+  /** Resolves with the program of a stored schema, or with the reason why it cannot be made. */
+  async programOf(guid: string): Promise<SchemaProgram | RegistryRefusal> {
+    const { state, work } = this.#rooms
+    const content = await contentOf(state, guid)
+    const compiled = await work.compile(content.type, await sourceOf(state, content))
+    if (isUnusable(compiled)) return refusalOf(content.type, compiled)
+    return { type: content.type, program: compiled.program, recordNames: compiled.recordNames }
+  }
+
+  /**
+   * Resolves with the reasons why the one stored schema cannot read what the other one writes; empty if it can.
+   * Schemas of different types cannot.
+   */
+  async differences(reader: string, writer: string, policy: Policy): Promise<readonly string[]> {
+    if (reader === writer) return []
+    const { state, work } = this.#rooms
+    const [one, other] = await Promise.all([contentOf(state, reader), contentOf(state, writer)])
+    if (one.type !== other.type) return [`it is of type ${other.type}, and the latest one of type ${one.type}`]
+    const found = await work.compare(one.type, await sourceOf(state, one), await sourceOf(state, other), policy)
+    return isUnusable(found) ? [found.why] : found.map(({ description }) => description)
+  }
+
+  #of({ subject, global }: { readonly subject: Subject; readonly global: Subject }): SubjectNow {
+    const made = this.#made.get(subject)
+    if (made !== undefined && made.global === global) return made.now
+    const now = subjectNow(subject, global)
+    this.#made.set(subject, { global, now })
+    return now
+  }
+}
+
+function subjectNow(subject: Subject, global: Subject): SubjectNow {
+  const latest = latestLive(subject)
+  const { level, policy } = inForce(subject, global)
+  return Object.freeze({
+    latest: latest === null ? null : { version: latest.version, id: latest.id, guid: latest.guid },
+    ids: new Set(subject.versions.map(({ id }) => id)),
+    guids: new Set(subject.versions.map(({ guid }) => guid)),
+    level,
+    policy,
+  })
+}

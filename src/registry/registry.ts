@@ -1,0 +1,83 @@
+// The registry of schemas: each verb once, with values in and out. It knows no HTTP: the face of the HTTP port and the
+// verbs of operators call it. A refusal is a value (refusals.ts); failures of the store are thrown.
+
+import { JudgedSubjects } from './judged-subjects.ts'
+import type { StateRooms } from './state/rooms.ts'
+import { RegistryState, type StateBounds } from './state/state.ts'
+import * as check from './verbs/check.ts'
+import * as configs from './verbs/configs.ts'
+import * as deleting from './verbs/delete.ts'
+import * as lists from './verbs/lists.ts'
+import * as lookingUp from './verbs/look-up.ts'
+import { register } from './verbs/register.ts'
+import type { VerbRooms } from './verbs/rooms.ts'
+import { SchemaWork } from './work/schema-work.ts'
+
+export interface RegistryRooms extends StateRooms {
+  readonly bounds?: StateBounds
+  /** The threads that parse and compare. By default they have the formats of this program. */
+  readonly work?: VerbRooms['work'] & Pick<SchemaWork, 'close'>
+}
+
+/** The verb without its rooms. */
+type Bound<Verb> = Verb extends (rooms: VerbRooms, ...args: infer Args) => infer Answer
+  ? (...args: Args) => Answer
+  : never
+
+const VERBS = Object.freeze({
+  register,
+  lookUp: lookingUp.lookUp,
+  byId: lookingUp.byId,
+  byGuid: lookingUp.byGuid,
+  idsOfGuid: lookingUp.idsOfGuid,
+  byVersion: lookingUp.byVersion,
+  byMetadata: lookingUp.byMetadata,
+  formatted: lookingUp.formatted,
+  subjects: lists.subjects,
+  versions: lists.versions,
+  versionsOfId: lists.versionsOfId,
+  subjectsOfId: lists.subjectsOfId,
+  referencedBy: lists.referencedBy,
+  schemas: lists.schemas,
+  deleteVersion: deleting.deleteVersion,
+  deleteSubject: deleting.deleteSubject,
+  checkVersion: check.checkVersion,
+  checkSubject: check.checkSubject,
+  getConfig: configs.getConfig,
+  putConfig: configs.putConfig,
+  deleteConfig: configs.deleteConfig,
+  getMode: configs.getMode,
+  putMode: configs.putMode,
+  deleteMode: configs.deleteMode,
+})
+
+type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]> }
+
+export interface Registry extends Verbs {
+  /** For the judge of produced records. */
+  readonly judged: JudgedSubjects
+  /** Resolves with the highest id that the store has given out. */
+  maxId(): Promise<number>
+  /** Ends the threads and stops following other brokers. */
+  close(): Promise<void>
+}
+
+/** Opens the registry. It reads nothing before it is needed. */
+export function openRegistry({ bounds, work, ...rooms }: RegistryRooms): Registry {
+  const state = new RegistryState(rooms, bounds)
+  const threads = work ?? new SchemaWork({ clock: rooms.clock })
+  const verbRooms: VerbRooms = { state, work: threads }
+  const bound = Object.entries(VERBS).map(([name, verb]) => [
+    name,
+    (...args: unknown[]) => (verb as (...all: unknown[]) => unknown)(verbRooms, ...args),
+  ])
+  return {
+    ...(Object.fromEntries(bound) as Verbs),
+    judged: new JudgedSubjects(verbRooms),
+    maxId: () => state.counter.last(),
+    async close() {
+      state.close()
+      await threads.close()
+    },
+  }
+}

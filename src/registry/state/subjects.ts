@@ -1,0 +1,209 @@
+// The subjects as this broker knows them: loaded when they are needed, followed through notices, and changed by
+// compare-and-set. Look-ups of clients compare the version in the store first, so that they see what any broker has
+// answered. Only the judge of produced records trusts the memory (state.ts).
+
+import { assert } from '../../base/assert.ts'
+import { BoundedCache } from '../../base/bounded-cache.ts'
+import { coalesce } from '../../base/coalesce.ts'
+import { workInTurn } from '../../base/in-turn.ts'
+import { changeDocument } from '../../store/document-keeper.ts'
+import type { DocumentKind } from '../../store/document-kinds.ts'
+import { type Document, isStoreFailure, UnreadableDocument } from '../../store/store.ts'
+import { UNNAMED } from '../../store/unreadable.ts'
+import type { Notices } from './notices.ts'
+import type { StateRooms } from './rooms.ts'
+import { rowsBetween, type Subject, subjectBytes, subjectOf } from './subject.ts'
+
+const KIND: DocumentKind = 'schema-subject'
+
+/** A writer whose notice is older has given up, or has written a new one (GIVE_UP_MS of contention.ts). */
+const SETTLED_MS = 30_000
+
+/** The stored subject cannot be read. */
+interface Unreadable {
+  readonly name: string
+  readonly documentVersion: number
+  readonly why: UnreadableDocument
+}
+type Kept = Subject | Unreadable
+
+export interface SubjectChange<Answer> {
+  readonly answer: Answer
+  /** Absent: nothing is written. */
+  readonly after?: Subject
+}
+
+export interface SubjectFollower {
+  /** Called with each subject that was loaded. */
+  changed(subject: Subject): void
+  /** Called when any subject may have changed. */
+  forget(): void
+  /** Returns the version of the subject's document as it is known, 0 for none; undefined if it is not known. */
+  versionOf(name: string): number | undefined
+}
+
+export class Subjects {
+  readonly #rooms: StateRooms
+  readonly #notices: Notices
+  readonly #kept: BoundedCache<string, { readonly read: Kept; readonly startedAt: number }>
+  /** The number of loads that were started. */
+  #loads = 0
+  /** Loads that were started up to this one may have seen the subject before a change, and are not kept. */
+  #floor = 0
+  /** Changes of one subject are made one after the other, so that they do not compete with each other. */
+  readonly #turns = new Map<string, { readonly inTurn: ReturnType<typeof workInTurn>; waiting: number }>()
+  /** Announced subjects, and until when (monotonic) each may still change without another notice. */
+  readonly #unsettled = new Map<string, number>()
+  /** Follows the same subjects (subject-index.ts). */
+  follower: SubjectFollower | null = null
+  /**
+   * Follows the notices of other brokers. Resolves when the memory is as new as the store was at the call. Throws what
+   * the store throws.
+   */
+  readonly follow = coalesce(() => this.#follow())
+
+  constructor(rooms: StateRooms, notices: Notices, mostBytes: number) {
+    this.#rooms = rooms
+    this.#notices = notices
+    this.#kept = new BoundedCache(mostBytes, ({ read }) => ('why' in read ? 1_000 : subjectBytes(read)))
+  }
+
+  get bytes(): number {
+    return this.#kept.bytes
+  }
+
+  /**
+   * Returns the subject from memory, as of the last call of follow(); undefined if it is not there. Throws
+   * UnreadableDocument.
+   */
+  now(name: string): Subject | undefined {
+    const kept = this.#kept.get(name)
+    return kept === undefined ? undefined : readable(kept.read)
+  }
+
+  /** Resolves with the subject as the store has it now. Throws what the store throws, or UnreadableDocument. */
+  async fresh(name: string): Promise<Subject> {
+    const kept = this.#kept.get(name)
+    if (kept !== undefined) {
+      if (!this.#rooms.isShared) return readable(kept.read)
+      const version = await this.#rooms.store.version(KIND, name)
+      const now = this.#kept.peek(name)
+      if (now !== undefined && now.read.documentVersion === version) return readable(now.read)
+    }
+    return readable(await this.#load(name))
+  }
+
+  /**
+   * Calls `decide` for the change of a subject, and again if another broker was faster. Other brokers are told first.
+   * Resolves when the store has the change. Throws what the store and `decide` throw.
+   */
+  async change<Answer>(
+    name: string,
+    decide: (now: Subject) => Promise<SubjectChange<Answer>> | SubjectChange<Answer>,
+  ): Promise<Answer> {
+    return await this.#turnOf(name, async () => {
+      let isWritten = false
+      try {
+        const place = { kind: KIND, name, what: 'a schema subject' }
+        return await changeDocument<Answer>(this.#rooms, place, async document => {
+          const now = readable(this.#read(name, document))
+          const { answer, after } = await decide(now)
+          if (after === undefined) return { answer }
+          assert(after.name === name, 'a change keeps the name of the subject')
+          await this.#notices.announce(name)
+          isWritten = true
+          const rows = rowsBetween(now, after)
+          const write = rows === null ? { remove: true } : { changes: rows }
+          return { answer, write: { ...write, isAcknowledged: true, isSynced: true } }
+        })
+      } finally {
+        if (isWritten) {
+          this.#kept.delete(name)
+          this.#floor = this.#loads
+          await this.#load(name).catch(leaveToNextLook)
+        }
+      }
+    })
+  }
+
+  /** Reads every subject. Those that cannot be read are left out. */
+  async all(): Promise<readonly Subject[]> {
+    const documents = await this.#rooms.store.list(KIND)
+    const subjects: Subject[] = []
+    for (const document of documents) {
+      const read = this.#read(document.name, document)
+      if (!('why' in read)) subjects.push(read)
+    }
+    return subjects
+  }
+
+  async #follow(): Promise<void> {
+    const { clock, isShared } = this.#rooms
+    if (!isShared) return
+    const beganAtMs = clock.monotonic()
+    const { subjects, isWhole } = await this.#notices.next()
+    if (!isWhole) this.forget()
+    for (const name of subjects) this.#unsettled.set(name, beganAtMs + SETTLED_MS)
+    for (const [name, untilMs] of this.#unsettled) if (untilMs <= beganAtMs) this.#unsettled.delete(name)
+    await Promise.all([...this.#unsettled.keys()].map(name => this.#verify(name)))
+  }
+
+  /** Forgets every subject, because the memory may differ from the store. */
+  forget(): void {
+    this.#kept.clear()
+    this.#floor = this.#loads
+    this.follower?.forget()
+  }
+
+  /** Compares what is known of an announced subject with the store. */
+  async #verify(name: string): Promise<void> {
+    const known = () => [this.#kept.peek(name)?.read.documentVersion, this.follower?.versionOf(name)]
+    if (known().every(each => each === undefined)) return
+    const version = await this.#rooms.store.version(KIND, name)
+    if (known().some(each => each !== undefined && each !== version)) await this.#load(name)
+  }
+
+  async #load(name: string): Promise<Kept> {
+    const startedAt = ++this.#loads
+    const read = this.#read(name, await this.#rooms.store.load(KIND, name))
+    const kept = this.#kept.peek(name)
+    if (startedAt > this.#floor && (kept === undefined || kept.startedAt < startedAt)) {
+      this.#kept.set(name, { read, startedAt })
+      if (!('why' in read)) this.follower?.changed(read)
+    }
+    return read
+  }
+
+  #read(name: string, document: Document | null): Kept {
+    const what = `the schema subject ${JSON.stringify(name)}`
+    try {
+      return subjectOf(name, document, what)
+    } catch (why) {
+      if (!(why instanceof UnreadableDocument)) throw why
+      const result = 'requests that name it fail until it is repaired or deleted'
+      ;(this.#rooms.unreadable ?? UNNAMED)({ kind: KIND, what, why: why.cause ?? why, result })
+      return { name, documentVersion: document?.version ?? 0, why }
+    }
+  }
+
+  async #turnOf<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const turn = this.#turns.get(name) ?? { inTurn: workInTurn(), waiting: 0 }
+    this.#turns.set(name, turn)
+    turn.waiting++
+    try {
+      return await turn.inTurn(work)
+    } finally {
+      if (--turn.waiting === 0) this.#turns.delete(name)
+    }
+  }
+}
+
+function readable(kept: Kept): Subject {
+  if ('why' in kept) throw kept.why
+  return kept
+}
+
+/** Ignores a failure of the store: the subject is loaded when it is needed next. */
+function leaveToNextLook(error: unknown): void {
+  if (!isStoreFailure(error)) throw error
+}

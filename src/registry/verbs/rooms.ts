@@ -1,0 +1,66 @@
+// The rooms of the registry's verbs, and the values that several verbs share.
+
+import type { SchemaType } from '../format.ts'
+import type { JsonObject, Reference, StoredContent } from '../state/content.ts'
+import type { RegistryState } from '../state/state.ts'
+import type { Subject, SubjectVersion } from '../state/subject.ts'
+import type { SchemaWork } from '../work/schema-work.ts'
+
+export interface VerbRooms {
+  readonly state: RegistryState
+  readonly work: Pick<SchemaWork, 'examine' | 'compare' | 'compile' | 'serialize'>
+}
+
+/** A schema as clients send it. */
+export interface SchemaRequest {
+  /** AVRO by default. */
+  readonly type?: string | undefined
+  /** Empty: the text of the newest version, with other metadata or rules. */
+  readonly schema: string
+  readonly references?: readonly Reference[] | undefined
+  /** Absent or null: those of the newest version. An empty object: none. */
+  readonly metadata?: JsonObject | null | undefined
+  readonly ruleSet?: JsonObject | null | undefined
+}
+
+/** A stored schema as clients see it. */
+export interface Schema {
+  readonly id: number
+  readonly guid: string
+  readonly type: SchemaType
+  readonly schema: string
+  readonly references: readonly Reference[]
+  readonly metadata: JsonObject | null
+  readonly ruleSet: JsonObject | null
+}
+
+/** A version of a subject as clients see it. */
+export interface SchemaOfSubject extends Schema {
+  readonly subject: string
+  readonly version: number
+  readonly isDeleted: boolean
+  /** When it was registered, in ms since 1970. */
+  readonly atMs: number
+}
+
+export interface Page {
+  /** 0 by default. */
+  readonly offset?: number | undefined
+  /** -1, the default: all. */
+  readonly limit?: number | undefined
+}
+
+export function pageOf<T>(all: readonly T[], { offset = 0, limit = -1 }: Page): readonly T[] {
+  return all.slice(Math.max(0, offset), limit < 0 ? undefined : Math.max(0, offset) + limit)
+}
+
+export function schemaOf(content: StoredContent, id: number): Schema {
+  const { guid, type, schema, metadata, ruleSet } = content
+  const references = content.references.map(({ name, subject, version }) => ({ name, subject, version }))
+  return { id, guid, type, schema, references, metadata, ruleSet }
+}
+
+export function schemaOfSubject({ name }: Subject, row: SubjectVersion, content: StoredContent): SchemaOfSubject {
+  const { version, isDeleted, atMs } = row
+  return { ...schemaOf(content, row.id), subject: name, version, isDeleted, atMs }
+}

@@ -1,0 +1,108 @@
+// Work on schemas in threads: its limits, and what is kept.
+
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { toy } from '../../../testing/toy-format.ts'
+import { systemClock } from '../../base/clock.ts'
+import { isUnusable, SchemaWork, type SchemaWorkOptions } from './schema-work.ts'
+
+const SCRIPT = new URL('../../../testing/toy-schema-worker.ts', import.meta.url)
+
+function open(t: TestContext, options: Partial<SchemaWorkOptions> = {}) {
+  const work = new SchemaWork({ clock: systemClock, script: SCRIPT, ...options })
+  t.after(() => work.close())
+  return work
+}
+
+const source = (text: string) => ({ text, dependencies: [] })
+
+test('a schema is examined, compared, compiled and serialized in a thread', async t => {
+  const work = open(t)
+  const dependencies = [{ name: 'Money', text: toy('Money') }]
+  const order = { text: toy('Order', { a: 'int' }, { uses: ['Money'] }), dependencies }
+  const examined = await work.examine('AVRO', order, 'new')
+  assert.deepEqual(examined, {
+    canonical: order.text,
+    normalized: '{"fields":{"a":"int"},"name":"Order","uses":["Money"]}',
+    inlined: '{"name":"Order","fields":{"a":"int"},"inlined":[{"name":"Money","fields":{}}]}',
+    recordNames: ['Order'],
+  })
+  const compared = await work.compare('AVRO', order, source(toy('Order')), 'STRICT')
+  assert.deepEqual(
+    (compared as unknown as { type: string }[]).map(({ type }) => type),
+    ['READER_FIELD_MISSING_DEFAULT_VALUE'],
+  )
+  assert.deepEqual(await work.compare('AVRO', order, source(toy('Order')), 'LENIENT'), [])
+  const compiled = await work.compile('JSON', source(toy('R')))
+  assert.deepEqual(isUnusable(compiled) ? compiled : [compiled.program, compiled.recordNames], [
+    { toy: { name: 'R', fields: {} } },
+    ['R'],
+  ])
+  assert.equal(await work.serialize('PROTOBUF', source(toy('R'))), Buffer.from(toy('R')).toString('base64'))
+  assert.equal(await work.serialize('AVRO', source(toy('R'))), null)
+})
+
+test('a text that is no schema is named, and strictness reaches the format', async t => {
+  const work = open(t)
+  assert.deepEqual(await work.examine('AVRO', source('{}'), 'new'), {
+    kind: 'invalid',
+    why: 'at /name: a text was expected',
+  })
+  const old = source(toy('R', { A: 'int' }))
+  assert.equal(isUnusable(await work.examine('AVRO', old, 'new')), true)
+  assert.equal(isUnusable(await work.examine('AVRO', old, 'stored')), false)
+})
+
+test('a schema that takes too long or too much memory is refused, and its thread ends alone', async t => {
+  const work = open(t, { cpuMs: 300, memoryMiB: 32 })
+  const spinning = await work.examine('AVRO', source(toy('R', {}, { spin: true })), 'new')
+  assert.deepEqual(spinning, { kind: 'costly', why: 'it takes more than 300 ms of processor time to check' })
+  const patient = open(t, { cpuMs: 30_000, memoryMiB: 32 })
+  const bloated = await patient.examine('AVRO', source(toy('R', {}, { bloat: true })), 'new')
+  assert.deepEqual(bloated, { kind: 'costly', why: 'it takes more than 32 MiB of memory to check' })
+  await assert.rejects(patient.examine('AVRO', source(toy('R', {}, { crash: true })), 'new'), /ended with status 7/)
+  for (const each of [work, patient])
+    assert.equal(isUnusable(await each.examine('AVRO', source(toy('R')), 'new')), false)
+})
+
+test('a stored schema does not wait behind submitted ones', async t => {
+  const work = open(t, { most: 1, cpuMs: 1_000 })
+  const spinning = work.examine('AVRO', source(toy('R', {}, { spin: true })), 'new')
+  assert.equal(isUnusable(await work.compile('AVRO', source(toy('R')))), false)
+  assert.equal(isUnusable(await spinning), true)
+})
+
+test('a schema beyond the bounds goes to no thread', async t => {
+  const work = open(t, { script: new URL('data:text/javascript,process.exit(3)') })
+  const whyOf = async (text: string, dependencies: readonly { name: string; text: string }[]) => {
+    const examined = await work.examine('AVRO', { text, dependencies }, 'new')
+    return isUnusable(examined) ? `${examined.kind}: ${examined.why}` : 'no refusal'
+  }
+  assert.match(await whyOf('ä'.repeat(262_145), []), /^large: it has 524290 bytes; the most are 524288$/)
+  const many = Array.from({ length: 101 }, (_, i) => ({ name: `N${i}`, text: '{}' }))
+  assert.match(await whyOf('{}', many), /^large: it refers to 101 schemas, directly or not; the most are 100$/)
+  const large = Array.from({ length: 9 }, (_, i) => ({ name: `N${i}`, text: 'x'.repeat(500_000) }))
+  assert.match(await whyOf('{}', large), /^large: it has 4500002 bytes with its references; the most are 4194304$/)
+})
+
+test('results are kept: known text needs no thread, and callers at once share the work', async t => {
+  const work = open(t)
+  const [one, other] = await Promise.all([
+    work.examine('AVRO', source(toy('R')), 'new'),
+    work.examine('AVRO', source(toy('R')), 'new'),
+  ])
+  assert.equal(one, other)
+  await work.compare('AVRO', source(toy('R')), source(toy('S')), 'STRICT')
+  await work.compile('AVRO', source(toy('R')))
+  const invalid = await work.examine('AVRO', source('{}'), 'new')
+  await work.close()
+  assert.equal(await work.examine('AVRO', source(toy('R')), 'new'), one)
+  assert.deepEqual(await work.compare('AVRO', source(toy('R')), source(toy('S')), 'STRICT'), [])
+  assert.equal(await work.examine('AVRO', source('{}'), 'new'), invalid)
+  assert.equal(isUnusable(await work.compile('AVRO', source(toy('R')))), false)
+  // Another type, another strictness and another dependency are other schemas.
+  await assert.rejects(work.examine('JSON', source(toy('R')), 'new'), /the schema threads are closed/)
+  await assert.rejects(work.examine('AVRO', source(toy('R')), 'stored'), /closed/)
+  const depending = { text: toy('R'), dependencies: [{ name: 'x', text: '{}' }] }
+  await assert.rejects(work.examine('AVRO', depending, 'new'), /closed/)
+})
