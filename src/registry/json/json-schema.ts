@@ -1,10 +1,11 @@
 // JSON Schema as a format of the registry (format.ts): drafts 4, 6, 7, 2019-09 and 2020-12.
 
-import type { Format, SchemaText, Strictness } from '../format.ts'
+import { type Format, InvalidSchema, type SchemaText, type Strictness } from '../format.ts'
 import { checkSchema } from './check.ts'
 import { differences } from './compare.ts'
 import { Documents, readSchema } from './documents.ts'
 import { isObject, type JsonObject, writeJson } from './json-text.ts'
+import { judgeOf } from './judge.ts'
 import { type JsonProgram, programOf } from './modern.ts'
 import { Nodes } from './nodes.ts'
 
@@ -20,7 +21,7 @@ export const jsonSchema: Format<JsonSchema, JsonProgram> = {
   parse({ text, dependencies }: SchemaText, strictness: Strictness): JsonSchema {
     const value = readSchema(text)
     const documents = new Documents(value, dependencies)
-    if (strictness === 'new') checkSchema(documents)
+    if (strictness === 'new') checkNew(documents)
     return { value, documents, nodes: new Nodes(documents) }
   },
 
@@ -38,3 +39,12 @@ export const jsonSchema: Format<JsonSchema, JsonProgram> = {
   compile: ({ documents }) => programOf(documents),
 }
 
+/** Throws InvalidSchema. A schema that the validators cannot compile would have all its records refused later. */
+function checkNew(documents: Documents): void {
+  checkSchema(documents)
+  try {
+    judgeOf(programOf(documents).text)
+  } catch (cause) {
+    throw new InvalidSchema(`#: payloads cannot be judged by this schema: ${(cause as Error).message}`, { cause })
+  }
+}

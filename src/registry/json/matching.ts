@@ -37,7 +37,10 @@ export function* maximumMatching(
     if (right !== undefined && !leftOf.has(right) && (yield* ask(left, right))) match(left, right)
     else waiting.push(left)
   }
-  const searchFree = function* (start: number, cameFrom: Map<number, number>): Generator<Question, number | null, boolean> {
+  const searchFree = function* (
+    start: number,
+    cameFrom: Map<number, number>,
+  ): Generator<Question, number | null, boolean> {
     const queue = [start]
     for (const left of queue) {
       for (let right = 0; right < rights; right++) {

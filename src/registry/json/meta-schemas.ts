@@ -3,9 +3,9 @@
 
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { Ajv } from 'ajv'
-import draft6 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { Ajv2020 } from 'ajv/dist/2020.js'
+import draft6 from 'ajv/dist/refs/json-schema-draft-06.json' with { type: 'json' }
 import Ajv4 from 'ajv-draft-04'
 import { InvalidSchema } from '../format.ts'
 import type { Draft } from './drafts.ts'

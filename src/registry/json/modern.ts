@@ -13,6 +13,10 @@ export interface JsonProgram {
 
 type Plain = Record<string, unknown>
 
+/** The keyword of an enumeration for which a comparison with one value after the other takes too long. */
+export const LONG_ENUM = 'x-enum'
+const LONGEST_ENUM = 32
+
 export function programOf(documents: Documents): JsonProgram {
   const targets = new Map<JsonObject, Target>()
   // The first run only finds out which schemas are referred to, so that the second one writes each of them once.
@@ -73,10 +77,12 @@ class Writer {
       if (rule === undefined || draft < (rule.from ?? 0) || draft > (rule.to ?? 2020)) continue
       const written = this.#value(rule.as, value, place, keyword)
       if (written === undefined) continue
-      if (keyword === 'allOf' && body['allOf'] !== undefined) (body['allOf'] as unknown[]).push(...(written as unknown[]))
+      if (keyword === 'allOf' && body['allOf'] !== undefined)
+        (body['allOf'] as unknown[]).push(...(written as unknown[]))
       else body[keyword] = written
     }
     this.#items(body, schema, place)
+    values(body, schema)
     if (draft === 4) exclusive(body, schema)
     if (draft <= 7) this.#dependencies(body, schema, place)
     return body
@@ -96,8 +102,6 @@ class Writer {
         return typeof value === 'string' ? value : undefined
       case 'any':
         return plain(value)
-      case 'values':
-        return isArray(value) ? plain(value) : undefined
       case 'type':
         return typesOf(value)
       case 'names':
@@ -110,7 +114,9 @@ class Writer {
         return this.#schemas(value, place, keyword)
       case 'members':
         return isObject(value)
-          ? this.#map(value, (inner, name) => (isSchema(inner) ? this.#inner(inner, place, `/${keyword}/${name}`) : undefined))
+          ? this.#map(value, (inner, name) =>
+              isSchema(inner) ? this.#inner(inner, place, `/${keyword}/${name}`) : undefined,
+            )
           : undefined
     }
   }
@@ -162,7 +168,6 @@ interface Rule {
     | 'boolean'
     | 'string'
     | 'any'
-    | 'values'
     | 'type'
     | 'names'
     | 'lists'
@@ -175,7 +180,6 @@ interface Rule {
 
 const RULES: Readonly<Record<string, Rule>> = {
   type: { as: 'type' },
-  enum: { as: 'values' },
   const: { as: 'any', from: 6 },
   multipleOf: { as: 'multiple' },
   maximum: { as: 'number' },
@@ -222,6 +226,13 @@ function typesOf(value: Json): unknown {
 
 function namesIn(values: readonly Json[]): string[] {
   return [...new Set(values.filter(value => typeof value === 'string'))]
+}
+
+function values(body: Plain, schema: JsonObject): void {
+  const allowed = schema.get('enum')
+  if (!isArray(allowed)) return
+  if (allowed.length === 0) body['not'] = {}
+  else body[allowed.length <= LONGEST_ENUM ? 'enum' : LONG_ENUM] = plain(allowed)
 }
 
 /** In draft-04 the exclusive limits are booleans beside the limits. */

@@ -387,7 +387,11 @@ class SchemaReader {
       maxItems: this.#value('maxItems'),
       minItems: this.#value('minItems'),
       maxContains: contains || this.#draft < 2019 ? this.#value('maxContains') : null,
-      minContains: contains ? (this.#value('minContains') ?? 1) : this.#draft < 2019 ? this.#value('minContains') : null,
+      minContains: contains
+        ? (this.#value('minContains') ?? 1)
+        : this.#draft < 2019
+          ? this.#value('minContains')
+          : null,
       isUnique: this.#schema.get('uniqueItems') === true,
       ...this.common,
     }
