@@ -1,4 +1,4 @@
-// What a new schema has to hold beyond what is needed to understand it: it is valid against the schema of its draft,
+// The rules that only new schemas have to hold: a schema is valid against the schema of its draft,
 // its references lead somewhere, its patterns are regular expressions, and it says something about each value in the
 // end. Stored schemas are not checked again.
 
@@ -7,7 +7,7 @@ import type { Documents, Place } from './documents.ts'
 import { isOnlyRef, isSchema } from './drafts.ts'
 import { isArray, isObject, type JsonObject, plain } from './json-text.ts'
 import { checkAgainstDraft } from './meta-schemas.ts'
-import { patternOf } from './nodes.ts'
+import { patternOf } from './patterns.ts'
 
 /** Throws InvalidSchema. */
 export function checkSchema(documents: Documents): void {

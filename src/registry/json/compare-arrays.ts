@@ -1,8 +1,8 @@
 // The rules for arrays (study 4.2): one schema for all items, schemas by index, and what may follow them.
 
-import type { Findings, Steps } from './compare.ts'
-import { notLess, notMore } from './compare-kinds.ts'
 import { comparePart, compareRest, compareUnevaluated } from './compare-objects.ts'
+import type { Findings, Steps } from './findings.ts'
+import { notLess, notMore } from './findings.ts'
 import type { ArrayNode, Part } from './nodes.ts'
 
 export function* compareArrays(findings: Findings, original: ArrayNode, update: ArrayNode): Steps {
@@ -61,7 +61,7 @@ function isOpen({ additional, unevaluated }: ArrayNode): boolean {
   return additional === null && (unevaluated === null || unevaluated.node.kind === 'any')
 }
 
-/** The schema that an item without a schema of its own has to match; null if there is none, or no such item. */
+/** The schema that an item without a schema of its own has to match; null if no such item is allowed, or any. */
 function coverOf({ additional, unevaluated }: ArrayNode): Part | null {
   if (additional !== null) return additional === false ? null : additional
   const kind = unevaluated?.node.kind ?? 'any'

@@ -1,6 +1,6 @@
 // The rules for `allOf`, `anyOf` and `oneOf` (study 4.2).
 
-import type { Findings, Pair, Steps } from './compare.ts'
+import type { Findings, Pair, Steps } from './findings.ts'
 import { keyOfJson } from './json-text.ts'
 import { maximumMatching } from './matching.ts'
 import type { CombinedNode, Node, Part } from './nodes.ts'
@@ -14,7 +14,7 @@ export function* compareWithCombined({ original, update }: Pair): Generator<Pair
     return false
   }
   const { members, criterion } = original as CombinedNode
-  // What the writer writes matches each of its schemas.
+  // The data of the writer matches each of its schemas.
   if (members.length > 1 && criterion !== 'allOf') return false
   for (const member of members) if (yield { original: member.node, update }) return true
   return false
@@ -22,7 +22,8 @@ export function* compareWithCombined({ original, update }: Pair): Generator<Pair
 
 export function* compareCombined(findings: Findings, original: CombinedNode, update: CombinedNode): Steps {
   if (!isExtended(original, update)) {
-    return findings.note('COMBINED_TYPE_CHANGED', '', original.criterion, update.criterion)
+    findings.note('COMBINED_TYPE_CHANGED', '', original.criterion, update.criterion)
+    return
   }
   const from = distinct(original.members)
   const to = distinct(update.members)

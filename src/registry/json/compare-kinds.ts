@@ -1,11 +1,10 @@
 // The rules by kinds of nodes (study 4.2): which kinds can be compared, and the kinds without parts.
 
-import type { Findings, Pair, Steps } from './compare.ts'
 import { compareArrays } from './compare-arrays.ts'
 import { compareCombined, compareWithCombined } from './compare-combined.ts'
 import { compareObjects } from './compare-objects.ts'
 import { isZero, remainderIsZero, sameNumber } from './decimals.ts'
-import type { Change } from './differences.ts'
+import { type Findings, isSubset, notLess, notMore, type Pair, type Steps } from './findings.ts'
 import type { Node, NotNode, NumberNode, StringNode, ValuesNode } from './nodes.ts'
 
 /** Compares the nodes of a pair. */
@@ -92,13 +91,13 @@ function compareNumbers(findings: Findings, original: NumberNode, update: Number
 
 function compareMultiples(findings: Findings, original: string | null, update: string | null): void {
   if (update === null) return
-  if (original === null) return findings.note('MULTIPLE_OF_ADDED', '/multipleOf', original, update)
-  if (sameNumber(original, update)) return
-  if (!isZero(original) && remainderIsZero(update, original)) {
-    return findings.note('MULTIPLE_OF_EXPANDED', '/multipleOf', original, update)
+  if (original === null) findings.note('MULTIPLE_OF_ADDED', '/multipleOf', original, update)
+  else if (sameNumber(original, update)) return
+  else if (!isZero(original) && remainderIsZero(update, original)) {
+    findings.note('MULTIPLE_OF_EXPANDED', '/multipleOf', original, update)
+  } else if (isZero(update) || !remainderIsZero(original, update)) {
+    findings.note('MULTIPLE_OF_CHANGED', '/multipleOf', original, update)
   }
-  if (!isZero(update) && remainderIsZero(original, update)) return
-  findings.note('MULTIPLE_OF_CHANGED', '/multipleOf', original, update)
 }
 
 function compareValues(findings: Findings, original: ValuesNode, update: ValuesNode): void {
@@ -108,32 +107,10 @@ function compareValues(findings: Findings, original: ValuesNode, update: ValuesN
   findings.note(change, `/${original.kind}`, original.values, update.values)
 }
 
-/** What a `not` forbids may shrink: the reader's inner schema is the one that is written. */
+/** A `not` may forbid less: the inner schema of the writer has to read that of the reader. */
 function* compareNots(findings: Findings, original: NotNode, update: NotNode): Steps {
   const isNarrowed = yield { original: update.inner.node, update: original.inner.node }
   if (!isNarrowed) findings.note('NOT_TYPE_EXTENDED', '/not')
-}
-
-type Limit = 'MAX_LENGTH' | 'MAXIMUM' | 'EXCLUSIVE_MAXIMUM' | 'MAX_PROPERTIES' | 'MAX_ITEMS' | 'MAX_CONTAINS'
-type Least = 'MIN_LENGTH' | 'MINIMUM' | 'EXCLUSIVE_MINIMUM' | 'MIN_PROPERTIES' | 'MIN_ITEMS' | 'MIN_CONTAINS'
-
-/** An upper limit may go up or away. */
-export function notMore(f: Findings, keyword: string, limit: Limit, was: number | null, is: number | null): void {
-  if (is === null || (was !== null && is >= was)) return
-  const change: Change = was === null ? `${limit}_ADDED` : `${limit}_DECREASED`
-  f.note(change, `/${keyword}`, was, is)
-}
-
-/** A lower limit may go down or away. */
-export function notLess(f: Findings, keyword: string, limit: Least, was: number | null, is: number | null): void {
-  if (is === null || (was !== null && is <= was)) return
-  const change: Change = was === null ? `${limit}_ADDED` : `${limit}_INCREASED`
-  f.note(change, `/${keyword}`, was, is)
-}
-
-export function isSubset(of: ReadonlySet<string>, all: ReadonlySet<string>): boolean {
-  for (const value of of) if (!all.has(value)) return false
-  return true
 }
 
 /** A node in a sentence. */

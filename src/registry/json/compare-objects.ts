@@ -1,7 +1,7 @@
 // The rules for objects (study 4.2): properties by the content model, `required`, dependencies, limits.
 
-import type { Findings, Steps } from './compare.ts'
-import { isSubset, notLess, notMore } from './compare-kinds.ts'
+import type { Findings, Steps } from './findings.ts'
+import { isSubset, notLess, notMore } from './findings.ts'
 import type { ObjectNode, Part, Rest } from './nodes.ts'
 
 export function* compareObjects(findings: Findings, original: ObjectNode, update: ObjectNode): Steps {
@@ -142,7 +142,7 @@ function isOpen({ additional, patterns, unevaluated }: ObjectNode): boolean {
   return additional === null && patterns.length === 0 && (unevaluated === null || unevaluated.node.kind === 'any')
 }
 
-/** The schema that a property without a name of its own has to match; null if there is none, or no such property. */
+/** The schema that a property without a name of its own has to match; null if no such property is allowed, or any. */
 function coverOf({ additional, patterns, unevaluated }: ObjectNode, name: string): Part | null {
   for (const [pattern, part] of patterns) if (pattern.test(name)) return part
   if (additional !== null) return additional === false ? null : additional

@@ -13,24 +13,8 @@
 import type { Difference, Policy } from '../format.ts'
 import { compareKinds, quickVerdict } from './compare-kinds.ts'
 import { type Change, EXPLANATIONS, isAccepted } from './differences.ts'
+import type { Findings, Pair, Steps } from './findings.ts'
 import type { Node, Part } from './nodes.ts'
-
-/** A generator that asks for the verdict of pairs, and gets it. */
-export type Steps = Generator<Pair, void, boolean>
-
-export interface Pair {
-  readonly original: Node
-  readonly update: Node
-}
-
-/** What the rules do with their findings. Paths are relative to the pair: `/properties/a`. */
-export interface Findings {
-  /** True once it is clear that the pair is incompatible and no more reasons are wanted. */
-  readonly isDone: boolean
-  note(change: Change, at?: string, was?: unknown, is?: unknown): void
-  /** A part that is incompatible: its reasons are reasons of the pair. */
-  blame(at: string, pair: Pair): void
-}
 
 /** Returns the reasons why `update` cannot read what `original` writes; empty if it can. At most MOST_REASONS. */
 export function differences(original: Part, update: Part, policy: Policy): readonly Difference[] {

@@ -26,7 +26,7 @@ export interface Place {
 /** Where documents without an absolute `$id` are. */
 const HOME = 'mem://input/'
 
-/** What a draft before 2019-09 accepts as a fragment-only id. */
+/** An id of a draft before 2019-09 that is an anchor. */
 const PLAIN_FRAGMENT = /^#[^/]/
 
 export class Documents {

@@ -7,7 +7,7 @@ import { Documents, readSchema } from './documents.ts'
 import { isObject, type JsonObject, writeJson } from './json-text.ts'
 import { judgeOf } from './judge.ts'
 import { type JsonProgram, programOf } from './modern.ts'
-import { Nodes } from './nodes.ts'
+import { Nodes } from './schema-nodes.ts'
 
 export interface JsonSchema {
   readonly value: boolean | JsonObject

@@ -38,7 +38,7 @@ export function readJson(text: string, mostLevels: number): Json {
   return new Reader(text, mostLevels).readAll()
 }
 
-/** Returns the text without white space between the values. With `isSorted`, the members are in the order of their names. */
+/** Returns the text without white space. With `isSorted`, the members are in the order of their names. */
 export function writeJson(value: Json, isSorted = false): string {
   const parts: string[] = []
   write(value, isSorted, parts)

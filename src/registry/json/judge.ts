@@ -2,13 +2,13 @@
 // holds regular expressions of users, and a single value can keep it busy for ever.
 
 import { isDeepStrictEqual } from 'node:util'
-import { _, type ErrorObject, type KeywordCxt, type KeywordErrorCxt, type ValidateFunction } from 'ajv'
+import { _, type ErrorObject, type KeywordCxt, type ValidateFunction } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import ucs2 from 'ajv/dist/runtime/ucs2length.js'
-import type { DataValidateFunction } from 'ajv/dist/types/index.js'
+import type { DataValidateFunction, KeywordErrorCxt } from 'ajv/dist/types/index.js'
 import type { Fault } from '../format.ts'
 import { LONG_ENUM } from './modern.ts'
-import { patternOf } from './nodes.ts'
+import { patternOf } from './patterns.ts'
 
 /** Returns null for a valid value. */
 export type Judge = (value: unknown) => Fault | null
@@ -54,9 +54,9 @@ function messageOf(error: ErrorObject | undefined): string {
     case LONG_ENUM:
       return 'must be equal to one of the allowed values'
     case 'additionalProperties':
-      return `must not have the additional property "${error.params['additionalProperty']}"`
+      return `must not have the additional property "${error.params.additionalProperty}"`
     case 'unevaluatedProperties':
-      return `must not have the unevaluated property "${error.params['unevaluatedProperty']}"`
+      return `must not have the unevaluated property "${error.params.unevaluatedProperty}"`
     default:
       return error.message ?? `must pass "${error.keyword}"`
   }

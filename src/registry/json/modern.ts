@@ -68,7 +68,7 @@ class Writer {
     const target = this.#documents.targetOf(place)
     if (target !== null) {
       const reference = this.#reference(target)
-      if (typeof reference === 'boolean') body['allOf'] = [reference]
+      if (typeof reference === 'boolean') body.allOf = [reference]
       else Object.assign(body, reference)
     }
     if (isOnlyRef(schema, draft)) return body
@@ -77,8 +77,7 @@ class Writer {
       if (rule === undefined || draft < (rule.from ?? 0) || draft > (rule.to ?? 2020)) continue
       const written = this.#value(rule.as, value, place, keyword)
       if (written === undefined) continue
-      if (keyword === 'allOf' && body['allOf'] !== undefined)
-        (body['allOf'] as unknown[]).push(...(written as unknown[]))
+      if (keyword === 'allOf' && body.allOf !== undefined) (body.allOf as unknown[]).push(...(written as unknown[]))
       else body[keyword] = written
     }
     this.#items(body, schema, place)
@@ -140,21 +139,21 @@ class Writer {
   #items(body: Plain, schema: JsonObject, place: Place): void {
     const items = schema.get('items')
     if (!isArray(items)) {
-      if (isSchema(items)) body['items'] = this.#inner(items, place, '/items')
+      if (isSchema(items)) body.items = this.#inner(items, place, '/items')
       return
     }
     if (place.resource.draft >= 2020) return
     const prefix = this.#schemas(items, place, 'items')
     const rest = schema.get('additionalItems')
-    if (prefix !== undefined) body['prefixItems'] = prefix
-    if (isSchema(rest)) body['items'] = this.#inner(rest, place, '/additionalItems')
+    if (prefix !== undefined) body.prefixItems = prefix
+    if (isSchema(rest)) body.items = this.#inner(rest, place, '/additionalItems')
   }
 
   #dependencies(body: Plain, schema: JsonObject, place: Place): void {
     const dependencies = schema.get('dependencies')
     if (!isObject(dependencies)) return
-    body['dependentRequired'] = this.#map(dependencies, names => (isArray(names) ? namesIn(names) : undefined))
-    body['dependentSchemas'] = this.#map(dependencies, (inner, name) =>
+    body.dependentRequired = this.#map(dependencies, names => (isArray(names) ? namesIn(names) : undefined))
+    body.dependentSchemas = this.#map(dependencies, (inner, name) =>
       isSchema(inner) ? this.#inner(inner, place, `/dependencies/${name}`) : undefined,
     )
   }
@@ -231,7 +230,7 @@ function namesIn(values: readonly Json[]): string[] {
 function values(body: Plain, schema: JsonObject): void {
   const allowed = schema.get('enum')
   if (!isArray(allowed)) return
-  if (allowed.length === 0) body['not'] = {}
+  if (allowed.length === 0) body.not = {}
   else body[allowed.length <= LONGEST_ENUM ? 'enum' : LONG_ENUM] = plain(allowed)
 }
 

@@ -14,7 +14,7 @@ export function decodeJson(bytes: Uint8Array, from: number, to: number, mostByte
   return faultIn(payload) ?? payload.toString('utf8')
 }
 
-/** Returns the payload that decodeJson shows as this text, or why it is none. It is not judged by a schema. */
+/** Returns the payload that decodeJson shows as this text, or the reason why no payload has it. No schema judges it. */
 export function encodeJson(text: string, mostBytes: number): Uint8Array | Fault {
   if (!text.isWellFormed()) return { reason: 'bad-value', message: 'the text has half a surrogate pair' }
   const payload = Buffer.from(text, 'utf8')
