@@ -60,16 +60,10 @@ function areExchangeable(original: Node, update: Node): boolean {
 }
 
 function compareLeaves(findings: Findings, original: Node, update: Node): void {
-  switch (original.kind) {
-    case 'string':
-      return compareStrings(findings, original, update as StringNode)
-    case 'number':
-      return compareNumbers(findings, original, update as NumberNode)
-    case 'enum':
-    case 'const':
-      return compareValues(findings, original, update as ValuesNode)
-    default:
-  }
+  const { kind } = original
+  if (kind === 'string') compareStrings(findings, original, update as StringNode)
+  else if (kind === 'number') compareNumbers(findings, original, update as NumberNode)
+  else if (kind === 'enum' || kind === 'const') compareValues(findings, original, update as ValuesNode)
 }
 
 function compareStrings(findings: Findings, original: StringNode, update: StringNode): void {

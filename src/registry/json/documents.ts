@@ -87,12 +87,13 @@ export class Documents {
    */
   #resolveDynamic(ref: string, from: Place): Place {
     const first = this.#resolve(ref, from)
-    if (!isObject(first.value)) return first
+    // A pointer is no anchor, so nothing is dynamic about it. `#` is what `$recursiveRef` always says.
+    if (!isObject(first.value) || ref.includes('#/')) return first
     const root = this.root.resource.root
     if (first.value.get('$recursiveAnchor') === true && isObject(root.value)) {
       if (root.value.get('$recursiveAnchor') === true) return root
     }
-    const anchor = first.value.get('$dynamicAnchor')
+    const anchor = ref.endsWith('#') ? undefined : first.value.get('$dynamicAnchor')
     const outer = typeof anchor === 'string' ? this.root.resource.anchors.get(anchor) : undefined
     return outer !== undefined && isObject(outer.value) && outer.value.has('$dynamicAnchor') ? outer : first
   }

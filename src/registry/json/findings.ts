@@ -1,5 +1,4 @@
-// The words in which the rules of compatibility speak with the comparison, and the small rules that several kinds share.
-
+// The words in which the rules of compatibility speak with the comparison, and small rules that several kinds share.
 import type { Change } from './differences.ts'
 import type { Node } from './nodes.ts'
 

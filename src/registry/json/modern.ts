@@ -82,6 +82,7 @@ class Writer {
     }
     this.#items(body, schema, place)
     values(body, schema)
+    prototype(body)
     if (draft === 4) exclusive(body, schema)
     if (draft <= 7) this.#dependencies(body, schema, place)
     return body
@@ -225,6 +226,15 @@ function typesOf(value: Json): unknown {
 
 function namesIn(values: readonly Json[]): string[] {
   return [...new Set(values.filter(value => typeof value === 'string'))]
+}
+
+/** ajv overlooks the property `__proto__`, but not a pattern that means it. */
+function prototype(body: Plain): void {
+  const properties = body.properties as Plain | undefined
+  if (properties === undefined || !Object.hasOwn(properties, '__proto__')) return
+  const { value } = Object.getOwnPropertyDescriptor(properties, '__proto__')!
+  delete properties['__proto__']
+  body.patternProperties = { ...(body.patternProperties as Plain | undefined), '^__proto__$': value }
 }
 
 function values(body: Plain, schema: JsonObject): void {
