@@ -1,9 +1,8 @@
 // The rules for `allOf`, `anyOf` and `oneOf` (study 4.2).
 
 import type { Findings, Pair, Steps } from './findings.ts'
-import { keyOfJson } from './json-text.ts'
 import { maximumMatching } from './matching.ts'
-import type { CombinedNode, Node, Part } from './nodes.ts'
+import type { CombinedNode, Part } from './nodes.ts'
 
 /** Compares a combined node with one of another kind. Returns whether one member settles that they are compatible. */
 export function* compareWithCombined({ original, update }: Pair): Generator<Pair, boolean, boolean> {
@@ -47,18 +46,10 @@ function isExtended(original: CombinedNode, update: CombinedNode): boolean {
   return toOne && original.criterion === 'allOf'
 }
 
-interface Member {
-  readonly node: Node
-  readonly key: string
-}
-
 /** The members without those that are written twice. */
-function distinct(members: readonly Part[]): readonly Member[] {
-  const byKey = new Map<string, Member>()
-  for (const { node } of members) {
-    const key = `${node.role} ${typeof node.source === 'boolean' ? node.source : keyOfJson(node.source)}`
-    if (!byKey.has(key)) byKey.set(key, { node, key })
-  }
+function distinct(members: readonly Part[]): readonly Part[] {
+  const byKey = new Map<string, Part>()
+  for (const part of members) if (!byKey.has(part.key)) byKey.set(part.key, part)
   return [...byKey.values()]
 }
 
@@ -67,7 +58,7 @@ function distinct(members: readonly Part[]): readonly Member[] {
  * matching. Pairs are compared when the matching asks for them, first those that are written alike: schemas of 1,000
  * members that changed little cost little more than 1,000 comparisons.
  */
-function* matched(from: readonly Member[], to: readonly Member[], wanted: number): Generator<Pair, number, boolean> {
+function* matched(from: readonly Part[], to: readonly Part[], wanted: number): Generator<Pair, number, boolean> {
   const alike = new Map(to.map(({ key }, at) => [key, at]))
   const likely = (left: number) => alike.get(from[left]!.key) ?? (left < to.length ? left : undefined)
   const matching = maximumMatching(from.length, to.length, wanted, likely)

@@ -24,6 +24,16 @@ export function differences(original: Part, update: Part, policy: Policy): reado
 /** The most reasons that a comparison gives (format.ts). */
 const MOST_REASONS = 100
 
+/** How often the second pass explains a pair that it has explained at another place. */
+const MOST_REPEATS = 1_000
+
+/** An incompatible pair that has to be explained. */
+interface Blamed {
+  readonly path: string
+  readonly pair: Pair
+  readonly outer: Blamed | null
+}
+
 interface Frame {
   readonly key: number
   readonly steps: Steps
@@ -55,18 +65,20 @@ class Comparison {
   reasons(root: Pair): readonly Difference[] {
     const found: Difference[] = []
     if (this.#isCompatible(root)) return found
+    // A pair is explained at each place where it stands, but a pair inside itself would be explained for ever.
     const seen = new Set<number>([this.#keyOf(root)])
-    const waiting: [string, Pair][] = [['', root]]
-    for (const [path, pair] of waiting) {
-      const reasons = new Reasons(this.#policy, path, found)
-      const steps = compareKinds(reasons, pair)
+    let repeats = MOST_REPEATS
+    const waiting: Blamed[] = [{ path: '', pair: root, outer: null }]
+    for (const blamed of waiting) {
+      const reasons = new Reasons(this.#policy, blamed, found)
+      const steps = compareKinds(reasons, blamed.pair)
       for (let step = steps.next(); !step.done && !reasons.isDone; ) step = steps.next(this.#isCompatible(step.value))
       if (reasons.isDone) break
-      for (const [at, part] of reasons.blamed) {
-        const key = this.#keyOf(part)
-        if (seen.has(key)) continue
+      for (const inner of reasons.blamed) {
+        const key = this.#keyOf(inner.pair)
+        if (seen.has(key) && (isInside(inner) || --repeats < 0)) continue
         seen.add(key)
-        waiting.push([at, part])
+        waiting.push(inner)
       }
     }
     return found
@@ -176,13 +188,13 @@ class Verdict implements Findings {
 /** All reasons are wanted. */
 class Reasons implements Findings {
   readonly #policy: Policy
-  readonly #path: string
+  readonly #of: Blamed
   readonly #found: Difference[]
-  readonly blamed: [string, Pair][] = []
+  readonly blamed: Blamed[] = []
 
-  constructor(policy: Policy, path: string, found: Difference[]) {
+  constructor(policy: Policy, of: Blamed, found: Difference[]) {
     this.#policy = policy
-    this.#path = path
+    this.#of = of
     this.#found = found
   }
 
@@ -192,14 +204,21 @@ class Reasons implements Findings {
 
   note(change: Change, at = '', was: unknown = '', is: unknown = ''): void {
     if (this.isDone || isAccepted(change, this.#policy)) return
-    const path = `#${this.#path}${at}`
+    const path = `#${this.#of.path}${at}`
     const explained = EXPLANATIONS[change](short(was), short(is))
     this.#found.push({ type: change, path, description: `${path}: ${explained}` })
   }
 
   blame(at: string, pair: Pair): void {
-    this.blamed.push([this.#path + at, pair])
+    this.blamed.push({ path: this.#of.path + at, pair, outer: this.#of })
   }
+}
+
+function isInside({ pair, outer }: Blamed): boolean {
+  for (let around = outer; around !== null; around = around.outer) {
+    if (around.pair.original === pair.original && around.pair.update === pair.update) return true
+  }
+  return false
 }
 
 /** A value of a schema in a sentence. */

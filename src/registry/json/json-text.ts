@@ -2,6 +2,8 @@
 // members of the same name count as the last one, at the place of the first one, as in Jackson. For schemas and for
 // texts that people write; payloads are judged by faster means (payload-batch.ts).
 
+import { hash } from 'node:crypto'
+
 /** A number with its digits. */
 export class JsonNumber {
   readonly text: string
@@ -45,13 +47,31 @@ export function writeJson(value: Json, isSorted = false): string {
   return parts.join('')
 }
 
+/** Decimal numbers of so many digits are all different doubles. */
+const EXACT_DIGITS = 15
+
 /** Returns a text that is the same for equal values: sorted, and with each number in one form. */
 export function keyOfJson(value: Json): string {
-  if (value instanceof JsonNumber) return Number.isSafeInteger(value.value) ? String(value.value) : value.text
+  if (value instanceof JsonNumber) return value.text.length <= EXACT_DIGITS ? String(value.value) : value.text
   if (isArray(value)) return `[${value.map(keyOfJson).join()}]`
   if (!isObject(value)) return JSON.stringify(value)
   const names = [...value.keys()].sort()
   return `{${names.map(name => `${JSON.stringify(name)}:${keyOfJson(value.get(name)!)}`).join()}}`
+}
+
+const digests = new WeakMap<object, string>()
+
+/** Returns a short name that is the same for equal values, and for no others. It costs time only once for a value. */
+export function digestOf(value: Json): string {
+  if (!isArray(value) && !isObject(value)) return keyOfJson(value)
+  const known = digests.get(value)
+  if (known !== undefined) return known
+  const inside = isArray(value)
+    ? value.map(digestOf)
+    : [...value.keys()].sort().map(name => `${JSON.stringify(name)}:${digestOf(value.get(name)!)}`)
+  const digest = hash('sha256', `${isArray(value) ? 'array' : 'object'} ${inside.join()}`, 'base64')
+  digests.set(value, digest)
+  return digest
 }
 
 /** Returns the value as JSON.parse would: numbers become doubles. */

@@ -233,6 +233,8 @@ function prototype(body: Plain): void {
   const properties = body.properties as Plain | undefined
   if (properties === undefined || !Object.hasOwn(properties, '__proto__')) return
   const { value } = Object.getOwnPropertyDescriptor(properties, '__proto__')!
+  // biome-ignore lint/complexity/useLiteralKeys: it is the member, and not the accessor.
+  // biome-ignore lint/suspicious/noProto: it is the member, and not the accessor.
   delete properties['__proto__']
   body.patternProperties = { ...(body.patternProperties as Plain | undefined), '^__proto__$': value }
 }

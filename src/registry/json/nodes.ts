@@ -1,8 +1,6 @@
 // A schema as the comparison sees it: which kind of values it is about, and its parts. The kinds, and the way in which
 // keywords of several kinds become one `allOf`, are Confluent's, since its rules of compatibility are written for them.
 
-import type { JsonObject } from './json-text.ts'
-
 /** `any` is `true` or a schema without keywords. */
 export type Node =
   | AnyNode
@@ -17,10 +15,6 @@ export type Node =
   | ArrayNode
 
 export interface Common {
-  /** The schema that the node was made of. */
-  readonly source: boolean | JsonObject
-  /** Which of the nodes of its source it is; empty if its source has no other. */
-  readonly role: string
   /** Connect writes decimals and bytes in several ways and marks them with `connect.type`. */
   readonly isConnectBytes: boolean
 }
@@ -109,5 +103,7 @@ export interface Part {
   readonly node: Node
   /** Whether it is written as nothing else than a `$ref`. */
   readonly isRef: boolean
+  /** Equal keys mean equal schemas, as far as their texts tell. */
+  readonly key: string
   readonly hasDefault: boolean
 }

@@ -1,17 +1,18 @@
 // The nodes of a schema. They are made when they are first asked for, so a schema that refers to itself is no special
-// case.
+// case. Schemas that are written alike share a node, so they are compared once.
 
 import type { Documents, Place } from './documents.ts'
 import { isOnlyRef } from './drafts.ts'
-import type { JsonObject } from './json-text.ts'
+import { digestOf, type JsonObject } from './json-text.ts'
 import type { Node, Part } from './nodes.ts'
 import { part, SchemaReader } from './schema-reader.ts'
 
 export class Nodes {
   readonly #documents: Documents
-  readonly #parts = new Map<JsonObject, Part>()
-  readonly #true = part({ kind: 'any', source: true, role: '', isConnectBytes: false })
-  readonly #false = part({ kind: 'false', source: false, role: '', isConnectBytes: false })
+  /** By resource, because equal texts in two of them may refer to different schemas, and by the digest of the text. */
+  readonly #parts = new Map<Place['resource'], Map<string, Part>>()
+  readonly #true = part({ kind: 'any', isConnectBytes: false }, 'true')
+  readonly #false = part({ kind: 'false', isConnectBytes: false }, 'false')
   readonly root: Part
 
   constructor(documents: Documents) {
@@ -22,10 +23,13 @@ export class Nodes {
   #partAt(place: Place): Part {
     const { value } = place
     if (typeof value === 'boolean') return value ? this.#true : this.#false
-    const known = this.#parts.get(value)
+    const parts = this.#parts.get(place.resource) ?? new Map<string, Part>()
+    this.#parts.set(place.resource, parts)
+    const key = digestOf(value)
+    const known = parts.get(key)
     if (known !== undefined) return known
-    const made = new LazyPart(value, () => this.#make(value, place))
-    this.#parts.set(value, made)
+    const made = new LazyPart(value, key, () => this.#make(value, place))
+    parts.set(key, made)
     return made
   }
 
@@ -37,7 +41,7 @@ export class Nodes {
     const common = reader.common
     if (target === null && nodes.length === 0) return { node: { kind: 'any', ...common }, isRef: false }
     if (nodes.length === 0) return { node: this.#follow(target!), isRef: true }
-    const own = nodes.map((node, at) => part({ ...node, role: `${node.kind} ${at}` }))
+    const own = nodes.map((node, at) => part(node, `${at} ${reader.key}`))
     const members = target === null ? own : [this.#partAt(target), ...own]
     return { node: { kind: 'combined', criterion: 'allOf', members, ...common }, isRef: false }
   }
@@ -69,9 +73,11 @@ class LazyPart implements Part {
   readonly #schema: JsonObject
   readonly #make: () => Made
   #made: Made | undefined
+  readonly key: string
 
-  constructor(schema: JsonObject, make: () => Made) {
+  constructor(schema: JsonObject, key: string, make: () => Made) {
     this.#schema = schema
+    this.key = key
     this.#make = make
   }
 

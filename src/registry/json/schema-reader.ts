@@ -2,7 +2,7 @@
 
 import type { Documents, Place } from './documents.ts'
 import { isSchema } from './drafts.ts'
-import { isArray, isObject, type Json, JsonNumber, type JsonObject, keyOfJson } from './json-text.ts'
+import { digestOf, isArray, isObject, type Json, JsonNumber, type JsonObject, keyOfJson } from './json-text.ts'
 import type { ArrayNode, Common, Node, NumberNode, ObjectNode, Part, Rest, StringNode } from './nodes.ts'
 import { patternOf } from './patterns.ts'
 
@@ -28,11 +28,16 @@ export class SchemaReader {
     this.#place = place
     this.#documents = documents
     this.#partAt = partAt
-    this.common = { source: schema, role: '', isConnectBytes: schema.get('connect.type') === 'bytes' }
+    this.common = { isConnectBytes: schema.get('connect.type') === 'bytes' }
   }
 
   get #draft() {
     return this.#place.resource.draft
+  }
+
+  /** Equal keys mean equal texts. */
+  get key(): string {
+    return digestOf(this.#schema)
   }
 
   /** Where its reference leads, if it has one. */
@@ -64,7 +69,7 @@ export class SchemaReader {
     const type = this.#schema.get('type')
     if (isType(type)) return [this.#ofType(type)]
     if (!isArray(type)) return []
-    const members = type.filter(isType).map(type => part({ ...this.#ofType(type), role: type }))
+    const members = type.filter(isType).map(type => part(this.#ofType(type), `${type} ${this.key}`))
     return [{ kind: 'combined', criterion: 'anyOf', members, ...this.common }]
   }
 
@@ -248,6 +253,7 @@ function strings(values: readonly Json[]): Set<string> {
   return new Set(values.filter(value => typeof value === 'string'))
 }
 
-export function part(node: Node): Part {
-  return { node, isRef: false, hasDefault: false }
+/** A part that is not written as a schema of its own. */
+export function part(node: Node, key: string): Part {
+  return { node, key, isRef: false, hasDefault: false }
 }
