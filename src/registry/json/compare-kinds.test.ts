@@ -165,12 +165,7 @@ const IF_TEXT = Object.fromEntries([
 ])
 
 testRows('never compared', [
-  [
-    'a condition changes',
-    { ...IF_TEXT },
-    { ...IF_TEXT, else: number() },
-    '',
-  ],
+  ['a condition changes', { ...IF_TEXT }, { ...IF_TEXT, else: number() }, ''],
   ['a condition goes away', { type: 'object', ...IF_TEXT }, { type: 'object' }, ''],
   ['a condition appears', { type: 'object' }, { type: 'object', ...IF_TEXT }, 'TYPE_CHANGED'],
   [
