@@ -43,7 +43,9 @@ export const jsonSchema: Format<JsonSchema, JsonProgram> = {
 function checkNew(documents: Documents): void {
   checkSchema(documents)
   try {
-    judgeOf(programOf(documents).text)
+    const judge = judgeOf(programOf(documents).text)
+    // The code that ajv wrote is only read when it runs. These values cannot keep it busy.
+    for (const value of [null, {}, []]) judge(value)
   } catch (cause) {
     throw new InvalidSchema(`#: payloads cannot be judged by this schema: ${(cause as Error).message}`, { cause })
   }

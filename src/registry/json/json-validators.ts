@@ -42,8 +42,8 @@ const CACHE_BYTES = 4 * 1024 * 1024
 const SLOW_MS = 60_000
 const MOST_SLOW = 1_000
 
-/** Enough for payloads of some MB with their values. A thread that needs more ends, and its batch is refused. */
-const LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 128, stackSizeMb: 4 }
+/** Twice of what the heaviest payload should need (payload-batch.ts). */
+const LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256, stackSizeMb: 4 }
 
 export class JsonValidators {
   readonly #clock: Clock
@@ -76,9 +76,9 @@ export class JsonValidators {
   }
 
   /**
-   * Returns for each payload null, or why it is not valid: each has to match all programs. After a payload that takes
-   * too much time or memory the rest is not judged, because its batch is refused anyway. Rejects with ThreadEnded only
-   * once the validators are closed.
+   * Returns for each payload null, or why it is not valid: each has to match all programs. A payload that takes too
+   * much time or memory has its batch refused: later payloads are not judged, and faults that its thread had found just
+   * before are lost with the thread. Rejects with ThreadEnded only once the validators are closed.
    */
   async judge(programs: readonly KeyedProgram[], { memory, ends }: PayloadBatch): Promise<(Fault | null)[]> {
     const faults: (Fault | null)[] = new Array(ends.length).fill(null)

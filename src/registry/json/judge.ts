@@ -7,6 +7,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import ucs2 from 'ajv/dist/runtime/ucs2length.js'
 import type { DataValidateFunction, KeywordErrorCxt } from 'ajv/dist/types/index.js'
 import type { Fault } from '../format.ts'
+import { remainderIsZero } from './decimals.ts'
 import { LONG_ENUM } from './modern.ts'
 import { patternOf } from './patterns.ts'
 
@@ -74,6 +75,9 @@ function regExpOf(pattern: string): { readonly test: (text: string) => boolean }
 function multipleOf(divisor: number): DataValidateFunction {
   const validate: DataValidateFunction = (value: number) => {
     const quotient = value / divisor
+    // A quotient beyond all doubles has to be looked at digit by digit.
+    const isExact = !Number.isFinite(quotient) && Number.isFinite(value)
+    if (isExact && remainderIsZero(String(value), String(divisor))) return true
     if (Math.abs(quotient - Math.round(quotient)) <= CLOSE * Math.max(1, Math.abs(quotient))) return true
     validate.errors = [{ keyword: 'multipleOf', message: `must be a multiple of ${divisor}`, params: {} }]
     return false

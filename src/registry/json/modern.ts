@@ -5,6 +5,7 @@
 import type { Documents, Place } from './documents.ts'
 import { type Draft, isOnlyRef, isSchema } from './drafts.ts'
 import { define, isArray, isObject, type Json, JsonNumber, type JsonObject, plain } from './json-text.ts'
+import { cutWide } from './wide.ts'
 
 /** Plain data: the text of the schema for the validators, and the key by which they remember it. */
 export interface JsonProgram {
@@ -32,6 +33,8 @@ interface Target {
 class Writer {
   readonly #documents: Documents
   readonly #targets: Map<JsonObject, Target>
+  readonly #definitions: Plain = {}
+  #pieces = 0
 
   constructor(documents: Documents, targets: Map<JsonObject, Target>) {
     this.#documents = documents
@@ -42,10 +45,9 @@ class Writer {
     const { root } = this.#documents
     if (typeof root.value === 'boolean') return root.value
     const body = this.#inner(root.value, root, '') as Plain
-    const definitions: Plain = {}
     // It grows while it is read.
-    for (const { place, number } of this.#targets.values()) definitions[number] = this.#body(place)
-    return this.#targets.size === 0 ? body : { ...body, $defs: definitions }
+    for (const { place, number } of this.#targets.values()) this.#definitions[number] = this.#body(place)
+    return Object.keys(this.#definitions).length === 0 ? body : { ...body, $defs: this.#definitions }
   }
 
   #inner(value: boolean | JsonObject, place: Place, at: string): unknown {
@@ -85,7 +87,16 @@ class Writer {
     prototype(body)
     if (draft === 4) exclusive(body, schema)
     if (draft <= 7) this.#dependencies(body, schema, place)
+    cutWide(body, piece => this.#define(piece))
     return body
+  }
+
+  /** Keeps a piece of a schema as one that can be referred to. A piece may be too wide itself. */
+  #define(piece: Plain): Plain {
+    cutWide(piece, inner => this.#define(inner))
+    const name = `piece-${this.#pieces++}`
+    this.#definitions[name] = piece
+    return { $ref: `#/$defs/${name}` }
   }
 
   #value(as: Rule['as'], value: Json, place: Place, keyword: string): unknown {

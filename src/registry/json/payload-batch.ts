@@ -7,6 +7,21 @@ import { type Fault, MOST_LEVELS } from '../format.ts'
 /** A record of fewer bytes cannot be too deep: each level has two brackets. */
 const DEEP_BYTES = 2 * (MOST_LEVELS + 1)
 
+/**
+ * The most memory in bytes that the value of a payload may take, as far as its text tells. A limit of the thread is not
+ * enough: JSON.parse does not stop at it, and the whole process would end.
+ */
+const MOST_WEIGHT = 96 * 1024 * 1024
+/** Members and items take this much besides their texts, and objects that much more. */
+const ITEM_WEIGHT = 32
+const OBJECT_WEIGHT = 128
+/** Payloads of fewer bytes are never too heavy: an object and its comma are three bytes. */
+const HEAVY_BYTES = 1024 * 1024
+
+const TOO_HEAVY: Fault = {
+  reason: 'too-many-elements',
+  message: `the payload has more elements than fit into ${MOST_WEIGHT / 1024 / 1024} MiB of memory`,
+}
 const NOT_UTF8: Fault = { reason: 'bad-value', message: 'the payload is not UTF-8' }
 const EMPTY: Fault = { reason: 'truncated', message: 'the payload is empty; JSON has at least one character' }
 const TOO_DEEP: Fault = { reason: 'too-deep', message: `the payload has more than ${MOST_LEVELS} levels` }
@@ -75,6 +90,7 @@ export class PayloadGroup {
     if (from === to) return { fault: EMPTY }
     if (!this.#isUtf8 && !isUtf8(this.#bytes.subarray(from, to))) return { fault: NOT_UTF8 }
     if (this.#mayBeDeep && isTooDeep(this.#bytes, from, to)) return { fault: TOO_DEEP }
+    if (to - from >= HEAVY_BYTES && weightOf(this.#bytes, from, to) > MOST_WEIGHT) return { fault: TOO_HEAVY }
     try {
       return { value: JSON.parse(this.#ascii?.substring(from, to) ?? this.#bytes.toString('utf8', from, to)) }
     } catch (error) {
@@ -89,6 +105,16 @@ function isTooDeep(bytes: Uint8Array, from: number, to: number): boolean {
   // `[` and `{` differ in one bit.
   for (let at = from; at < to; at++) if ((bytes[at]! | 0x20) === 0x7b) openings++
   return openings > MOST_LEVELS && depthOf(bytes, from, to) > MOST_LEVELS
+}
+
+function weightOf(bytes: Uint8Array, from: number, to: number): number {
+  let weight = to - from
+  for (let at = from; at < to; at++) {
+    const byte = bytes[at]!
+    if (byte === 0x2c || byte === 0x5b) weight += ITEM_WEIGHT
+    else if (byte === 0x7b) weight += OBJECT_WEIGHT
+  }
+  return weight
 }
 
 /** The most levels that are open at one time. Brackets in strings do not count. */
