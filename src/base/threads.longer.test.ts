@@ -25,6 +25,10 @@ test('a call that takes more processor time than it may ends its thread, and the
     errorOf: ({ message }) => new Error(message),
   })
   t.after(() => threads.close())
+  // A thread that is still starting has the same limit.
+  const starting = await threads.take()
+  await assert.rejects(starting.askWithin(200, 'spin'), TookTooLong)
+  threads.give(starting)
   const thread = await threads.take()
   assert.equal(await thread.askWithin(5_000, 'a'), 'a')
   // It waits longer than the limit and computes next to nothing.

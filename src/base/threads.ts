@@ -162,25 +162,26 @@ export class Thread {
     const answer = this.ask<T>(call, memory)
     let isOver = false
     let timer: Timer | null = null
-    // Errors of cpuUsage: the thread has ended, and so has the call.
-    const look = (fromMs: number) => {
+    // cpuUsage fails while the thread is starting, and after it has ended.
+    const look = (fromMs: number | null) => {
+      if (isOver || !this.#isAlive) return
       timer = this.#options.clock.timer(
         LOOK_MS,
         () =>
           void usedMs().then(
             now => judge(now, fromMs),
-            () => {},
+            () => look(fromMs),
           ),
       )
     }
-    const judge = (nowMs: number, fromMs: number) => {
+    const judge = (nowMs: number, fromMs: number | null) => {
       if (isOver) return
-      if (nowMs - fromMs <= cpuMs) return look(fromMs)
+      if (fromMs === null || nowMs - fromMs <= cpuMs) return look(fromMs ?? nowMs)
       const why = `was stopped: a call took more than ${cpuMs} ms of processor time`
       this.#fail(why, undefined, TookTooLong)
       void this.end()
     }
-    void usedMs().then(look, () => {})
+    void usedMs().then(look, () => look(null))
     try {
       return await answer
     } finally {
