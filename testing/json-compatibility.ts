@@ -19,8 +19,13 @@ export function parse(source: Source, strictness: 'new' | 'stored' = 'new') {
 }
 
 /** The kinds of the reasons, in their order and each once, for a comparison of two sources. */
-export function reasons(writer: Source, reader: Source, policy: 'STRICT' | 'LENIENT' = 'STRICT'): string {
-  const found = jsonSchema.compare(parse(reader), parse(writer), policy)
+export function reasons(
+  writer: Source,
+  reader: Source,
+  policy: 'STRICT' | 'LENIENT' = 'STRICT',
+  strictness: 'new' | 'stored' = 'new',
+): string {
+  const found = jsonSchema.compare(parse(reader, strictness), parse(writer, strictness), policy)
   return [...new Set(found.map(({ type }) => type))].sort().join(' ')
 }
 

@@ -295,3 +295,10 @@ test('a program is plain data and has each schema once, however often it is refe
   assert.equal(program.text.split('"p49"').length - 1, 1)
   assert.ok(program.text.length < asText(source).length)
 })
+
+test('a chain of references that is too long for a validator is refused as such', () => {
+  const definitions = Object.fromEntries(
+    Array.from({ length: 8_000 }, (_, at) => [`d${at}`, { items: { $ref: `#/definitions/d${at + 1}` } }]),
+  )
+  refuses({ $ref: '#/definitions/d0', definitions: { ...definitions, d8000: {} } }, /nested or chained too deeply/)
+})

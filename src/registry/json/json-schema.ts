@@ -47,6 +47,7 @@ function checkNew(documents: Documents): void {
     // The code that ajv wrote is only read when it runs. These values cannot keep it busy.
     for (const value of [null, {}, []]) judge(value)
   } catch (cause) {
-    throw new InvalidSchema(`#: payloads cannot be judged by this schema: ${(cause as Error).message}`, { cause })
+    const why = cause instanceof RangeError ? 'its parts are nested or chained too deeply' : (cause as Error).message
+    throw new InvalidSchema(`#: payloads cannot be judged by this schema: ${why}`, { cause })
   }
 }

@@ -47,7 +47,7 @@ export function writeJson(value: Json, isSorted = false): string {
   return parts.join('')
 }
 
-/** Decimal numbers of so many digits are all different doubles. */
+/** Decimal numbers of 15 digits are all different doubles. */
 const EXACT_DIGITS = 15
 
 /** Returns a text that is the same for equal values: sorted, and with each number in one form. */

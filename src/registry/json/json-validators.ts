@@ -145,8 +145,7 @@ export class JsonValidators {
       } catch (error) {
         this.#known.remove(thread, key)
         if (this.#threads.isClosed) throw error
-        const message = `the schema cannot be used to judge payloads: ${(error as Error).message}`
-        const fault: Fault = { reason: error instanceof ThreadEnded ? 'too-slow' : 'bad-value', message }
+        const fault = faultOfCompiling(error as Error)
         this.#markSlow(key, fault)
         return fault
       }
@@ -215,6 +214,15 @@ interface Slow {
   readonly untilMs: number
   /** Why the schema cannot be used at all. */
   readonly unusable: Fault | undefined
+}
+
+function faultOfCompiling(error: Error): Fault {
+  if (error instanceof TookTooLong) {
+    const message = `it takes more than ${COMPILE_CPU_MS} ms of processor time to compile the schema`
+    return { reason: 'too-slow', message }
+  }
+  const reason = error instanceof ThreadEnded ? 'too-many-elements' : 'bad-value'
+  return { reason, message: `the schema cannot be compiled to judge payloads: ${error.message}` }
 }
 
 function restOf(length: number, from: number, fault: Fault): [number, Fault][] {

@@ -80,11 +80,11 @@ test('formats are not judged', () => {
 test('a pattern without its own u flag is judged without it', () => {
   assert.equal(faultOf({ pattern: '^\\-a$' }, '-a'), null)
   assert.equal(faultOf({ pattern: '^\\-a$' }, 'a'), 'at the root: must match pattern "^\\-a$"')
-  // A stored pattern that is none here cannot be judged.
+  // A stored pattern that does not compile cannot be judged.
   assert.equal(faultOf({ pattern: '(?<name' }, 'a'), null)
 })
 
-/** The keyword, a draft in which it says nothing, one in which it does, and a value that only the second one refuses. */
+/** The keyword, a draft in which it says nothing, one in which it does, and a value that only the latter refuses. */
 const BY_DRAFT: readonly (readonly [object, string, string, unknown])[] = [
   [{ const: 1 }, DRAFT_4, DRAFT_2020, 2],
   [{ contains: { type: 'null' } }, DRAFT_4, DRAFT_2020, [1]],
