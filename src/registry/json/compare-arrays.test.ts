@@ -51,6 +51,16 @@ testRows('items', [
   ['items: false of 2020-12', modern(), modern({ items: false }), 'ADDITIONAL_ITEMS_REMOVED'],
 ])
 
+const TO_FALSE = { $ref: '#/definitions/f' }
+const TO_ANY = { $ref: '#/definitions/e' }
+const defined = (items: unknown[], additionalItems: boolean) =>
+  array({ items, additionalItems, definitions: { f: false, e: {} } })
+
+testRows('a $ref is not what it leads to', [
+  ['an item that led to false is removed', defined([S, TO_FALSE], false), defined([S], false), FROM_CLOSED],
+  ['an item that leads to {} is added', defined([S], true), defined([S, TO_ANY], true), TO_OPEN],
+])
+
 testRows('tuples', [
   ['by index', array({ items: [S, N] }), array({ items: [S, I] }), 'TYPE_NARROWED'],
   ['an item is added, the writer is open', array({ items: [S] }), array({ items: [S, N] }), TO_OPEN],

@@ -115,6 +115,21 @@ testRows('a property is removed', [
   ],
 ])
 
+const TO_FALSE = { $ref: '#/definitions/f' }
+const TO_ANY = { $ref: '#/definitions/e' }
+const DEFINED = { definitions: { f: false, e: {} } }
+
+testRows('a $ref is not what it leads to', [
+  ['a property that led to false is removed', closed({ a: TO_FALSE }, DEFINED), closed({}, DEFINED), FROM_CLOSED, ''],
+  [
+    'a property that leads to {} is added',
+    object(DEFINED),
+    object({ ...DEFINED, properties: { a: TO_ANY } }),
+    OPTIONAL,
+    '',
+  ],
+])
+
 testRows('a property is added', [
   ['the writer is open, optional', object(), object({ properties: { a: S } }), OPTIONAL, ''],
   ['the writer is open, an empty schema', object(), object({ properties: { a: {} } }), ''],
