@@ -697,6 +697,17 @@ const storageRedis = sparse()
 
 const registry = {
   'schema-registry.enabled': row(boolean(), 'true', 'Serve the schema registry.', REGISTRY),
+  'schema-registry.port': optional(
+    port(),
+    'A port of its own for the schema registry, which answers at / there. The HTTP port serves it under /schema-registry in any case.',
+    { ...OURS, ...REGISTRY },
+  ),
+  'schema-registry.authentication': row(
+    oneOf('auto', 'basic', 'none'),
+    'auto',
+    'Who must sign in to the schema registry, by HTTP Basic: basic is every client, none is no client. auto is basic if a Kafka listener asks for SASL or client certificates; otherwise every client may read, and register from this machine and on svc.schema-registry.port.',
+    { ...OURS, ...REGISTRY },
+  ),
   'schema-registry.default-compatibility': row(
     oneOf('backward', 'backward_transitive', 'forward', 'forward_transitive', 'full', 'full_transitive', 'none'),
     'backward',
