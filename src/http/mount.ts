@@ -14,14 +14,7 @@ import { UnreadableBody } from './failures.ts'
 import type { HttpLimits } from './listener.ts'
 import type { Places } from './places.ts'
 import { fromRefusal, isProblem, type Problem, problem } from './problems.ts'
-import {
-  type Answer,
-  type AnyRoute,
-  type HttpRooms,
-  isAudited,
-  methodsOf,
-  type Streaming,
-} from './route.ts'
+import { type Answer, type AnyRoute, type HttpRooms, isAudited, methodsOf, type Streaming } from './route.ts'
 import { shapesOf } from './shapes.ts'
 
 declare module 'fastify' {

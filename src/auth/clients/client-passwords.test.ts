@@ -21,7 +21,7 @@ async function open(t: TestContext) {
     const expect = versions.get(name) ?? 0
     const { version } =
       password === null
-        ? await store.commit({ kind: KIND, name, expect, remove: true })
+        ? await store.commit({ kind: KIND, name, expect, changes: [], remove: true })
         : await store.commit({
             kind: KIND,
             name,
