@@ -35,8 +35,13 @@ export function openClientPasswords({ store, clock, random }: ClientPasswordsRoo
         found: Object.freeze({ name, groups: [] }),
         isRemembered: (password, beside) => stored !== null && checks.isRemembered(labelOf(beside), stored, password),
         async isRight(password, beside, address) {
+          // HMAC fills its key up with NULs, so the hash of a password is that of the same one with a NUL behind it.
           try {
-            return (await checks.isRight(labelOf(beside), credential, password, address)) && stored !== null
+            return (
+              !password.endsWith('\0') &&
+              (await checks.isRight(labelOf(beside), credential, password, address)) &&
+              stored !== null
+            )
           } catch (error) {
             if (error instanceof AuthenticationBusy) return null
             throw error
