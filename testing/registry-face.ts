@@ -165,7 +165,7 @@ export async function askRegistry(
 
 /** Callers of every kind, by what they may do. The passwords of clients are long enough for the admin API. */
 export const CALLERS = Object.freeze({
-  nobody: undefined,
+  unsigned: undefined,
   VIEWER: ['vic', 'only looking around'],
   ADMIN: ['admin', ADMIN_PASSWORD],
   /** May write to the topic `orders` and to `com.acme.Order`, and read topics that begin with `log`. */

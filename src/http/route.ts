@@ -86,8 +86,8 @@ export interface HttpRooms {
  * - `viewer`, `admin`: a session of that role, by the cookie. An ADMIN may do what a VIEWER may.
  * - `basic-viewer`, `basic-admin`: the same by HTTP Basic, for the actuator and the OpenAPI document.
  * - `scrape`: `basic-viewer`, or any client with `svc.admin.anonymous-prometheus`.
- * - `registry-…`: that right on the subject of the path, or on any subject if the path has none, for the schema registry
- *   (faces/schema-registry-access.ts).
+ * - `registry-…`: that right on the subject of the path, or on any subject if the path has none, for the schema
+ *   registry (faces/schema-registry-access.ts).
  * With `svc.admin.security-enabled=false` every client may call everything.
  */
 export type Needs = 'anybody' | 'viewer' | 'admin' | 'basic-viewer' | 'basic-admin' | 'scrape' | RegistryNeeds

@@ -1,6 +1,6 @@
-// Checks the name and the password of a Kafka client outside of the Kafka port, such as at the schema registry. A client
-// has one stored credential, of SCRAM or of PLAIN, and both say whether a password is right. The credential is loaded
-// for each request, so that a change or a deletion by any broker counts at once.
+// Checks the name and the password of a Kafka client outside of the Kafka port, such as at the schema registry. A
+// client has one stored credential, of SCRAM or of PLAIN, and both say whether a password is right. The credential is
+// loaded for each request, so that a change or a deletion by any broker counts at once.
 //
 // This file counts no failures and decides no rights: console/passwords.ts counts, and policies.ts has the rights.
 

@@ -1,5 +1,5 @@
-// Lets callers who ask for the same at the same time share the work. No caller gets the result of work that began before
-// its call, so that a change before the call counts.
+// Lets callers who ask for the same at the same time share the work. No caller gets the result of work that began
+// before its call, so that a change before the call counts.
 
 import { coalesce } from '../../base/coalesce.ts'
 

@@ -17,8 +17,8 @@ export type StoredUser =
 
 /**
  * Loads the credential of a claimed name from the store, so that a change by any broker or program counts at once. With
- * a null mechanism the credential of any mechanism will do. `name` is the prepared name, or the claimed one if no user can have it. `why` is for the log. Throws what the store
- * throws if it is away.
+ * a null mechanism the credential of any mechanism will do. `name` is the prepared name, or the claimed one if no user
+ * can have it. `why` is for the log. Throws what the store throws if it is away.
  */
 export async function findUser(store: Store, mechanism: Mechanism | null, claimed: string): Promise<StoredUser> {
   const name = saslprep(claimed)

@@ -100,7 +100,7 @@ test('with SASL and ACLs every caller has the rights of its role or of its rules
   const written = ['orders-key', 'orders-value', 'com.acme.Order']
   const readable = [...written, 'logs-key', 'logs-value']
   const rows: Readonly<Record<CallerName, object>> = {
-    nobody: NOTHING,
+    unsigned: NOTHING,
     VIEWER: READER,
     ADMIN: EVERYTHING,
     client: { read: only(...readable), lookup: only(...readable), register: only(...written), administer: all(403) },
@@ -150,22 +150,22 @@ test('without ACLs a client reads and registers every subject, and deletes none'
   const admin = await makeCallers(url)
   for (const caller of ['client', 'stranger', 'superUser'] as const)
     assert.deepEqual(await rowOf(below, caller), CLIENT, caller)
-  assert.deepEqual(await rowOf(below, 'nobody'), NOTHING)
+  assert.deepEqual(await rowOf(below, 'unsigned'), NOTHING)
   await admin.ask('DELETE', '/api/v1/credentials/eve')
   assert.deepEqual(await rowOf(below, 'stranger'), NOTHING)
 })
 
-test('auto: while the Kafka port asks nobody, reads are free, and registrations from this machine and on the own port', async t => {
+test('auto: while the Kafka port asks no client, reads are free, and registrations from this machine and on the own port', async t => {
   const { below, alone, url } = await start(t)
   await makeCallers(url)
   const free = { read: all(200), lookup: all(200), register: all(200), administer: all(401) }
   const apart = { ...free, register: all(401) }
-  assert.deepEqual(await rowOf(below, 'nobody'), free)
-  assert.deepEqual(await rowOf(alone, 'nobody'), free)
-  assert.deepEqual(await rowOf(alone, 'nobody', ELSEWHERE), free)
-  assert.deepEqual(await rowOf(below, 'nobody', ELSEWHERE), apart)
+  assert.deepEqual(await rowOf(below, 'unsigned'), free)
+  assert.deepEqual(await rowOf(alone, 'unsigned'), free)
+  assert.deepEqual(await rowOf(alone, 'unsigned', ELSEWHERE), free)
+  assert.deepEqual(await rowOf(below, 'unsigned', ELSEWHERE), apart)
   // A name that another machine may have too is not this machine.
-  assert.deepEqual(await rowOf(below, 'nobody', { via: '1.1 proxy' }), apart)
+  assert.deepEqual(await rowOf(below, 'unsigned', { via: '1.1 proxy' }), apart)
 
   // A sign-in adds the rights of the user.
   assert.deepEqual(await rowOf(below, 'ADMIN', ELSEWHERE), EVERYTHING)
@@ -194,17 +194,17 @@ test('auto: a wrong password is refused where it asks for more, and costs nothin
 test('auto asks for a password as soon as one listener has SASL', async t => {
   const inside = { name: 'INSIDE', host: null, port: 0, advertisedHost: null, advertisedPort: null } as const
   const { below } = await start(t, { 'broker.listeners': [{ ...inside, security: 'sasl-plaintext' }] })
-  assert.deepEqual(await rowOf(below, 'nobody'), NOTHING)
+  assert.deepEqual(await rowOf(below, 'unsigned'), NOTHING)
 })
 
-test('nobody is asked with none, and while admin security is off, whatever the Kafka port asks', async t => {
+test('no caller is asked with none, or while admin security is off, whatever the Kafka port asks', async t => {
   for (const settings of [
     { ...ACLS, 'schema-registry.authentication': 'none' },
     { ...ACLS, ...BASIC, 'admin.security-enabled': false },
   ] as const) {
     const { below, alone } = await start(t, settings)
     for (const url of [below, alone]) {
-      assert.deepEqual(await rowOf(url, 'nobody', ELSEWHERE), EVERYTHING)
+      assert.deepEqual(await rowOf(url, 'unsigned', ELSEWHERE), EVERYTHING)
       // A password is not looked at.
       assert.deepEqual(await rowOf(url, 'client'), EVERYTHING)
       assert.deepEqual((await askRegistry(url, '/subjects')).body, SUBJECTS)
@@ -234,7 +234,7 @@ test('audit lines name a client with its type, and a refused caller with none', 
   await makeCallers(url)
   const change = (as: CallerName) =>
     ask('/subjects/orders-value/versions', { method: 'POST', body: schema, as: CALLERS[as] })
-  for (const as of ['client', 'ADMIN', 'stranger', 'nobody'] as const) await change(as)
+  for (const as of ['client', 'ADMIN', 'stranger', 'unsigned'] as const) await change(as)
   const lines = () =>
     log()
       .split('\n')
@@ -352,7 +352,7 @@ test('every defect of the Authorization header is 401 with a challenge, and none
   assert.equal((await ask('/subjects', { headers: { authorization: good.replace('Basic', 'bAsIc') } })).status, 200)
 })
 
-test('wrong passwords lock the name out from its address, and the lockout tells nobody which password is right', async t => {
+test('wrong passwords lock the name out from its address, and the lockout tells no guesser which password is right', async t => {
   const { ask, url, log } = await start(t, { ...BASIC, 'admin.login-throttle.max-failures': 3 })
   await makeCallers(url)
   const status = async (password: string) => {
@@ -443,7 +443,7 @@ test('while the store is away no password is right and none is wrong', async t =
   const { ask } = withUrls(broker)
   await makeCallers(broker.url)
   for (const as of [CALLERS.ADMIN, CALLERS.client]) assert.equal((await ask('/subjects', { as })).status, 200)
-  for (const as of [CALLERS.ADMIN, CALLERS.client, ['nobody', 'x'] as const]) {
+  for (const as of [CALLERS.ADMIN, CALLERS.client, ['ghost', 'x'] as const]) {
     store.faults.failNext('load', 'unavailable', 1)
     const { status, body } = await ask('/subjects', { as })
     assert.deepEqual([status, body.error_code], [503, 50001], as[0])

@@ -1,13 +1,13 @@
 // Decides what a caller may do in the schema registry (svc.schema-registry.authentication).
 //
 //                       read, look up, check    register                        delete, levels, modes
-//   nobody is asked     every caller            every caller                    every caller
+//   no caller is asked  every caller            every caller                    every caller
 //   the Kafka port      every caller            this machine, the own port,     ADMIN
-//   asks nobody                                 ADMIN, a client that may
+//   asks no client                              ADMIN, a client that may
 //   otherwise           VIEWER, ADMIN,          ADMIN, a client that may        ADMIN
 //                       a client that may
 //
-// Nobody is asked with `none`, and while admin security is off. `auto` is the second row while no Kafka listener asks
+// No caller is asked with `none`, or while admin security is off. `auto` is the second row while no Kafka listener asks
 // for SASL or a client certificate, else the third; `basic` is the third. A client is one of the Kafka port, with its
 // stored credential and the rules of its principal:
 //
@@ -73,7 +73,7 @@ export function openRegistryAccess({
   isOwnPort,
 }: RegistryAccessRooms): RegistryAccess {
   const mode = settings.get(KEY)
-  const asksNobody = mode === 'none' || !accounts.isSecured
+  const asksNoCaller = mode === 'none' || !accounts.isSecured
   const isOpen = mode === 'auto' && !hasSaslListener(settings) && !settings.get('broker.client-auth-required')
 
   async function signIn(caller: Caller): Promise<RegistryCaller | Problem> {
@@ -89,7 +89,7 @@ export function openRegistryAccess({
     return { ...identityOf(client), rights: rightsOfClient(client, await policies.resolve(client)) }
   }
 
-  /** Resolves with the caller while the Kafka port asks nobody: a password is checked only if it may give more rights. */
+  /** For a Kafka port that asks no client: a password is checked only if it may give more rights. */
   async function orOpen(needs: RegistryRight, caller: Caller): Promise<RegistryCaller | Problem> {
     const isFree = isOwnPort || visitorOf(caller.address, caller.header).isLocal
     const open = openRights(settings, isFree)
@@ -102,10 +102,10 @@ export function openRegistryAccess({
   return {
     async admit({ needs, method }, caller, subject) {
       const right = rightOf(needs)
-      const isUnasked = asksNobody || (isOpen && caller.header('authorization') === undefined)
+      const isUnasked = asksNoCaller || (isOpen && caller.header('authorization') === undefined)
       const foreign = checkPage(method, caller) ?? (isUnasked ? checkHost(method, caller) : null)
       if (foreign !== null) return foreign
-      const found = asksNobody ? EVERYBODY : await (isOpen ? orOpen(right, caller) : signIn(caller))
+      const found = asksNoCaller ? EVERYBODY : await (isOpen ? orOpen(right, caller) : signIn(caller))
       return isProblem(found) ? found : (found.rights.refusalOf(right, subject) ?? found)
     },
   }
@@ -128,7 +128,7 @@ const NEEDS_PASSWORD =
 
 const EVERYTHING: RegistryRights = Object.freeze({ refusalOf: () => null, mayRead: () => true })
 
-/** The caller while nobody is asked. */
+/** The caller while none is asked. */
 const EVERYBODY: RegistryCaller = Object.freeze({ ...ANYBODY, rights: EVERYTHING })
 
 /** A caller without a sign-in. The role is the least one; the rights decide. */

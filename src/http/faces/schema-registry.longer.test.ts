@@ -223,7 +223,7 @@ test('switches are true in any spelling, every other text is false, and unknown 
   assert.equal(await normalize('?normalize=true&normalize=false'), true)
 })
 
-test('a number in a path or a query that is none is answered 404, and an answer may be a bare number', async t => {
+test('a text in place of a number in a path or a query is answered 404, and an answer may be a bare number', async t => {
   const { ask } = await start(t)
   for (const id of ['1', '-1', '2147483647', '007'])
     assert.deepEqual((await ask(`/schemas/ids/${id}`)).body, { id: Number(id) })
