@@ -10,6 +10,7 @@ import type { Store } from '../../store/store.ts'
 import type { OtherUsers } from '../console/passwords.ts'
 import { AuthenticationBusy } from '../sasl/mechanism.ts'
 import { openPasswordChecks } from '../sasl/password-checks.ts'
+import { saslprep } from '../sasl/saslprep.ts'
 import { decoyOf, findUser } from '../sasl/stored-user.ts'
 import type { Client } from './policy.ts'
 
@@ -26,6 +27,9 @@ export function openClientPasswords({ store, clock, random }: ClientPasswordsRoo
   const checks = openPasswordChecks({ clock, random })
   const decoyKey = random.bytes(KEY_BYTES)
   return {
+    // A name of a console user stays as it is: its rules allow no character that is changed here.
+    nameOf: username => saslprep(username) ?? username,
+
     async find(username) {
       const { name, credential: stored } = await findUser(store, null, username)
       const credential = stored ?? decoyOf(decoyKey, 'PLAIN', name)

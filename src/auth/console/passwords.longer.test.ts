@@ -132,6 +132,7 @@ test('a thousand clients with one right password cost one hash, at once and one 
     assert.deepEqual(new Set(found), new Set(['client ada']))
   })
   assert.deepEqual(beside, { argon2: 1, pbkdf2: 1 })
+  assert.deepEqual(await costOf(() => check('ada', 'right')), { argon2: 0, pbkdf2: 0 })
 })
 
 test('a thousand console users at once cost one hash too', async t => {
@@ -156,6 +157,19 @@ test('failures lock a name out from one address, with the right password too, an
   assert.equal(await check('ada', 'right', ELSEWHERE), 'client ada')
   await clock.advance(RULES.initialLockoutMs)
   assert.equal(await check('ada', 'right'), 'client ada')
+})
+
+test('another spelling of a name is the same name, and gets no attempts of its own', async t => {
+  const { check, giveUser, giveClient } = await open(t)
+  await giveClient('ada', 'right')
+  await giveUser('vic', 'right')
+  for (const spelt of ['ada', 'a\u200bda', 'a\u00add\u2060a', '\uff41da'])
+    assert.equal(await check(spelt, 'right'), 'client ada')
+  for (const [at, spelt] of ['a\u200bda', 'ad\u200ba', '\uff41da'].entries())
+    assert.equal(await check(spelt, `wrong ${at}`), 'wrong-credentials')
+  for (const spelt of ['ada', 'a\u00adda', 'ad\u2060a']) assert.equal(await check(spelt, 'right'), 'locked-out', spelt)
+  for (const spelt of ['vic', 'v\u200bic', '\u00advic']) assert.equal(await check(spelt, 'wrong'), 'wrong-credentials')
+  assert.equal(await check('vic', 'right'), 'locked-out')
 })
 
 test('the password of a client never clears the failures of the console user with the same name', async t => {

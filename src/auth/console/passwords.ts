@@ -44,6 +44,11 @@ export interface Passwords {
 
 /** A second store of names and passwords. */
 export interface OtherUsers<Found> {
+  /**
+   * Returns the name by which the store knows this one. Names that it takes for one must be one for the lockout too, or
+   * a guesser would only have to spell the name anew.
+   */
+  nameOf(username: string): string
   /** Loads the credential that the name has now. Throws what the store throws. */
   find(username: string): Promise<OtherUser<Found>>
 }
@@ -209,7 +214,7 @@ export function createPasswords(rooms: PasswordsRooms): Passwords {
     },
 
     async checkEither<Found>(given: string, password: string, visitor: Visitor, others: OtherUsers<Found>) {
-      const username = canonicalUsername(given)
+      const username = others.nameOf(canonicalUsername(given))
       const key = `${networkOf(visitor.address)} ${digest(username, password)}`
       // A client that leaves must not end the attempt for the others.
       const { ended: _, ...staying } = visitor
