@@ -110,6 +110,17 @@ export const echoRoutes: readonly AnyRoute[] = [
   }),
   registryRoute({
     method: 'GET',
+    path: '/schemas/guids/:guid',
+    needs: 'read',
+    verb: 'echo refusal',
+    doc,
+    params: z.object({ guid: z.string() }),
+    answers: { 200: z.null() },
+    problems: { 404: 'SCHEMA_NOT_FOUND' },
+    answer: ({ params }) => ({ kind: 'refused', code: 40403, message: `Schema ${params.guid} not found` }),
+  }),
+  registryRoute({
+    method: 'GET',
     path: '/schemas/ids/:id',
     needs: 'read',
     verb: 'echo id',

@@ -191,11 +191,19 @@ function boundPorts(settings: Settings): readonly Bound[] {
   })
   const host = settings.get('server.address')
   const registryPort = settings.get('schema-registry.enabled') ? settings.get('schema-registry.port') : null
-  const registry = { said: fullKey('schema-registry.port'), origin: settings.origin('schema-registry.port'), host }
   return [
     ...endpoints,
     { said: 'server.port', origin: settings.origin('server.port'), host, port: settings.get('server.port') },
-    ...(registryPort === null ? [] : [{ ...registry, port: registryPort }]),
+    ...(registryPort === null
+      ? []
+      : [
+          {
+            said: fullKey('schema-registry.port'),
+            origin: settings.origin('schema-registry.port'),
+            host,
+            port: registryPort,
+          },
+        ]),
   ]
 }
 

@@ -697,17 +697,6 @@ const storageRedis = sparse()
 
 const registry = {
   'schema-registry.enabled': row(boolean(), 'true', 'Serve the schema registry.', REGISTRY),
-  'schema-registry.port': optional(
-    port(),
-    'A port of its own for the schema registry, which answers at / there. The HTTP port serves it under /schema-registry in any case.',
-    { ...OURS, ...REGISTRY },
-  ),
-  'schema-registry.authentication': row(
-    oneOf('auto', 'basic', 'none'),
-    'auto',
-    'Who must sign in to the schema registry, by HTTP Basic: basic is every client, none is no client. auto is basic if a Kafka listener asks for SASL or client certificates; otherwise every client may read, and register from this machine and on svc.schema-registry.port.',
-    { ...OURS, ...REGISTRY },
-  ),
   'schema-registry.default-compatibility': row(
     oneOf('backward', 'backward_transitive', 'forward', 'forward_transitive', 'full', 'full_transitive', 'none'),
     'backward',
@@ -717,8 +706,25 @@ const registry = {
   'schema-registry.validate-produce': row(
     boolean(),
     'true',
-    "Refuse payloads that are not valid against their subject's latest schema.",
+    'Refuse records whose key or value is not valid. If its subject has a live version, the key or value must name a schema that the subject has in any version, also a deleted one; it must decode with that schema to its last byte; and if the level of the subject contains backward or full, the latest version must be able to read it. Null passes. Topic configs change this for one topic.',
     REGISTRY,
+  ),
+  'schema-registry.validate-timeout': row(
+    duration({ min: 1, max: 60_000 }),
+    '200ms',
+    'Most processor time for the check of one record against a JSON schema. A record that takes more is not valid.',
+    { ...REGISTRY, ...OURS },
+  ),
+  'schema-registry.port': optional(
+    port(),
+    'TCP port that serves the schema registry alone, at the root path, on server.address. For tools that know only a host and a port; server.port serves it under /schema-registry.',
+    { ...REGISTRY, ...OURS },
+  ),
+  'schema-registry.authentication': row(
+    oneOf('auto', 'basic', 'none'),
+    'auto',
+    'basic: clients of the schema registry must send HTTP Basic credentials. none: they need none. auto is basic if Kafka clients must authenticate (SASL or broker.client-auth-required). Otherwise every client may read, look up and check with auto, and a client without credentials may register from a loopback address or on schema-registry.port.',
+    { ...REGISTRY, ...OURS },
   ),
 }
 

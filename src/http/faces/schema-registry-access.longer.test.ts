@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { atLength } from '../../../testing/at-length.ts'
 import { startBroker, type TestBroker } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
+import { freePort } from '../../../testing/free-port.ts'
 import { sendRaw } from '../../../testing/http.ts'
 import { ADMIN_PASSWORD } from '../../../testing/http-roles.ts'
 import { noRedis, startRedis } from '../../../testing/redis.ts'
@@ -307,6 +308,20 @@ test('a name that was made to resolve to this machine makes no change without a 
       assert.equal(await status({ Host: host, Origin: `http://${host}` }), 200, base)
     }
   }
+})
+
+test('the log warns of a registry that asks no caller while the Kafka port asks for a sign-in', async t => {
+  const none = {
+    'schema-registry.authentication': 'none',
+    'server.address': null,
+    'server.port': await freePort(),
+  } as const
+  const warning =
+    /WARN {2}svc\.http {2}INSECURE: svc\.schema-registry\.authentication is none .*answers on every interface/
+  const ports = { 'schema-registry.port': await freePort() }
+  assert.match((await start(t, SASL, { ...none, ...ports })).log(), warning)
+  for (const more of [{ ...none, 'server.address': '127.0.0.1', 'server.port': 0 }, {}] as const)
+    assert.doesNotMatch((await start(t, SASL, more)).log(), /INSECURE: svc\.schema-registry/)
 })
 
 /** Posts a schema with these headers. Resolves with the status. */

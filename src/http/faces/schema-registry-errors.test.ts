@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { problem } from '../problems.ts'
-import { errorCodeOf, registryErrorOf, registryErrors, registryProblem } from './schema-registry-errors.ts'
+import { errorCodeOf, fromRefused, registryErrorOf, registryErrors, registryProblem } from './schema-registry-errors.ts'
 
 test('every error of the registry has the status that its code begins with, or one of its own', () => {
   for (const [name, [code, status]] of Object.entries(registryErrors) as [
@@ -12,6 +12,15 @@ test('every error of the registry has the status that its code begins with, or o
     assert.equal(made.status, status ?? Number(String(code).slice(0, 3)), name)
     assert.deepEqual(registryErrorOf({ ...made, status: 404 }, 'id'), { error_code: code, message: 'said' }, name)
   }
+})
+
+test('a refusal of the verbs becomes the problem with its code and text, and an unknown code is a mistake', () => {
+  const refused = (code: number) => fromRefused({ kind: 'refused', code, message: 'said' })
+  for (const code of [409, 40401, 40403, 40408, 42201, 42208]) {
+    assert.deepEqual(registryErrorOf(refused(code), 'id'), { error_code: code, message: 'said' })
+    assert.equal(refused(code).status, Number(String(code).slice(0, 3)))
+  }
+  assert.throws(() => refused(49999), /the table of the registry's errors has the code 49999/)
 })
 
 test('problems of every face have Confluent’s codes and, where clients search them, its messages', () => {

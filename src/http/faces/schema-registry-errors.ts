@@ -1,6 +1,7 @@
 // The error codes of Confluent's schema registry, and the form of its errors: `{"error_code": 40401, "message": "…"}`.
 // Clients decide by the code and the status. The names are those of the codes in audit lines and in the route table.
 
+import { assert } from '../../base/assert.ts'
 import { type Problem, problem } from '../problems.ts'
 
 /** By name: the code, and the status if the code does not begin with it. */
@@ -40,6 +41,21 @@ export type RegistryErrorName = keyof typeof registryErrors
 export function registryProblem(name: RegistryErrorName, message: string): Problem {
   const [code, status = statusOf(code)] = registryErrors[name] as readonly [number, number?]
   return { kind: 'problem', status, code: name, title: message, detail: message, fields: null, headers: {} }
+}
+
+/** A refusal of the registry's verbs, with the `error_code` and Confluent's text. */
+export interface Refused {
+  readonly kind: 'refused'
+  readonly code: number
+  readonly message: string
+}
+
+/** Returns the problem for a refusal of the registry's verbs. */
+export function fromRefused({ code, message }: Refused): Problem {
+  const names = Object.keys(registryErrors) as readonly RegistryErrorName[]
+  const name = names.find(each => registryErrors[each][0] === code)
+  assert(name !== undefined, `the table of the registry's errors has the code ${code}`)
+  return registryProblem(name, message)
 }
 
 function statusOf(code: number): number {

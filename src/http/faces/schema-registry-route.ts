@@ -17,6 +17,7 @@ import {
   type Shape,
 } from '../route.ts'
 import { isRegistryCaller, type RegistryCaller } from './schema-registry-access.ts'
+import { fromRefused, type Refused } from './schema-registry-errors.ts'
 
 /**
  * The largest body in bytes: a schema of 512 KiB whose quotation marks are escaped, and a hundred references of 1 KiB
@@ -36,7 +37,8 @@ export interface RegistryRoute<P extends Shape, Q extends Shape, B extends Shape
   extends Omit<Route<P, Q, B>, 'needs' | 'tag' | 'onlyAsks' | 'answer'> {
   /** The right on the subject of the path; without a subject in the path, on any subject. */
   readonly needs: RegistryRight
-  answer(request: RegistryRequest<P, Q, B>, rooms: HttpRooms): Promise<Answer> | Answer
+  /** A refusal of the registry's verbs is answered with its code and text. */
+  answer(request: RegistryRequest<P, Q, B>, rooms: HttpRooms): Promise<Answer | Refused> | Answer | Refused
 }
 
 export function registryRoute<P extends Shape = undefined, Q extends Shape = undefined, B extends Shape = undefined>(
@@ -50,11 +52,13 @@ export function registryRoute<P extends Shape = undefined, Q extends Shape = und
     tag: 'schema registry',
     needs: `registry-${needs}`,
     ...(needs === 'lookup' ? { onlyAsks: true } : {}),
-    answer(request: HttpRequest<undefined, undefined, undefined>, rooms: HttpRooms) {
+    async answer(request: HttpRequest<undefined, undefined, undefined>, rooms: HttpRooms): Promise<Answer> {
       const { identity, headers } = request
       assert(isRegistryCaller(identity), 'the face of the registry gives each request the rights of its caller')
       const isWide = /^\s*true\s*$/i.test(String(headers['confluent-accept-unknown-properties'] ?? ''))
-      return answer({ ...request, caller: identity, isWide } as unknown as RegistryRequest<P, Q, B>, rooms)
+      const asked = { ...request, caller: identity, isWide } as unknown as RegistryRequest<P, Q, B>
+      const outcome = await answer(asked, rooms)
+      return outcome.kind === 'refused' ? fromRefused(outcome) : outcome
     },
   } as unknown as Route)
 }

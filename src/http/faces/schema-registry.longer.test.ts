@@ -247,6 +247,12 @@ test('another method is 405 with the methods that the path takes, and HEAD is an
   assert.equal((await ask('/subjects', { method: 'OPTIONS' })).status, 405)
 })
 
+test('a refusal of the verbs is answered with its code and its text', async t => {
+  const { ask } = await start(t)
+  const { status, body } = await ask('/schemas/guids/a%2Fb')
+  assert.deepEqual([status, body], [404, { error_code: 40403, message: 'Schema a/b not found' }])
+})
+
 test('a mistake of the broker is answered 500 with the id of the request, and shows nothing of it', async t => {
   const { ask, log } = await start(t)
   const { status, body } = await ask('/schemas/ids/13')

@@ -6,7 +6,9 @@
 import { type ClientPasswordsRooms, openClientPasswords } from '../../auth/clients/client-passwords.ts'
 import type { Policies } from '../../auth/clients/policies.ts'
 import type { Accounts } from '../../auth/console/accounts.ts'
-import type { Settings } from '../../settings/settings.ts'
+import { hasSaslListener, isLoopback } from '../../settings/endpoints.ts'
+import { fullKey, type Settings } from '../../settings/settings.ts'
+import type { Logger } from '../../telemetry/logger.ts'
 import { readJson } from '../json-body.ts'
 import { problem } from '../problems.ts'
 import type { AnyRoute } from '../route.ts'
@@ -25,6 +27,7 @@ export interface RegistryFaceRooms extends ClientPasswordsRooms {
   readonly accounts: Accounts
   readonly policies: Policies
   readonly settings: Settings
+  readonly logger: Logger
 }
 
 export interface RegistryFaces {
@@ -40,10 +43,25 @@ export function openRegistryFaces(
   routes: readonly AnyRoute[] = registryRoutes,
 ): RegistryFaces | null {
   if (!rooms.settings.get('schema-registry.enabled')) return null
+  warnOfOpenDoor(rooms)
   const clients = openClientPasswords(rooms)
   const open = (base: string, isOwnPort: boolean) =>
     registryFace(base, routes, openRegistryAccess({ ...rooms, clients, isOwnPort }))
   return { below: open(REGISTRY_PATH, false), alone: open('', true) }
+}
+
+/** Warns if the registry asks no caller although the Kafka port does: one schema stops the producers of a topic. */
+function warnOfOpenDoor({ settings, accounts, logger }: RegistryFaceRooms): void {
+  const key = 'schema-registry.authentication'
+  const address = settings.get('server.address')
+  if (settings.get(key) !== 'none' || !accounts.isSecured || !hasSaslListener(settings) || isLoopback(address)) return
+  const reach = address ?? 'every interface (server.address is not set)'
+  logger
+    .named('http')
+    .warn(
+      `INSECURE: ${fullKey(key)} is none (${settings.origin(key)}), and the schema registry answers on ${reach}: every client ` +
+        'there can register and delete schemas, although the Kafka port asks for a sign-in',
+    )
 }
 
 function registryFace(base: string, routes: readonly AnyRoute[], access: RegistryAccess): Face {
