@@ -27,11 +27,14 @@ async function open(t: TestContext) {
   const logger = createLogger({ clock, write: () => {}, format: 'plain', levels: new Map() })
   const users = await openUserStore({ store, clock, random, isShared: true, sessionMs: 1_000 })
   const argon2 = createPasswordHashes(random, clock, CHEAP)
+  /** The stores whose passwords wait for too long. */
+  const busy = { argon2: false, pbkdf2: false }
   /** The hashes of each kind that were made. */
   const cost = { argon2: 0, pbkdf2: 0 }
   const hashes: PasswordHashes = {
     make: argon2.make,
     verify(...args) {
+      if (busy.argon2) return Promise.resolve({ kind: 'busy' })
       cost.argon2++
       return argon2.verify(...args)
     },
@@ -46,7 +49,14 @@ async function open(t: TestContext) {
   const newest = () => users.catchUp()
   const metrics = { count() {} }
   const passwords = createPasswords({ users, newest, hashes, throttle, clock, random, logger, metrics })
-  const clients = openClientPasswords({ store, clock, random })
+  const stored = openClientPasswords({ store, clock, random })
+  const clients: typeof stored = {
+    nameOf: stored.nameOf,
+    async find(name) {
+      const found = await stored.find(name)
+      return { ...found, isRight: async (...args) => (busy.pbkdf2 ? null : await found.isRight(...args)) }
+    },
+  }
 
   /** Resolves with the kind of the caller, or of the refusal. */
   async function check(name: string, password: string, visitor = HERE): Promise<string> {
@@ -79,7 +89,7 @@ async function open(t: TestContext) {
     const { version = 0 } = (await store.load(KIND, name)) ?? {}
     await store.commit({ kind: KIND, name, expect: version, changes })
   }
-  return { clock, passwords, check, costOf, giveUser, giveClient }
+  return { clock, passwords, busy, check, costOf, giveUser, giveClient }
 }
 
 test('a name in both stores is a console user with one password and a client with the other', async t => {
@@ -170,6 +180,32 @@ test('another spelling of a name is the same name, and gets no attempts of its o
   for (const spelt of ['ada', 'a\u00adda', 'ad\u2060a']) assert.equal(await check(spelt, 'right'), 'locked-out', spelt)
   for (const spelt of ['vic', 'v\u200bic', '\u00advic']) assert.equal(await check(spelt, 'wrong'), 'wrong-credentials')
   assert.equal(await check('vic', 'right'), 'locked-out')
+})
+
+test('a guesser who keeps one store busy is locked out by the other one', async t => {
+  const { check, busy, giveUser, giveClient } = await open(t)
+  await giveClient('client', 'right')
+  await giveUser('user', 'right')
+  for (const [name, store] of [
+    ['client', 'argon2'],
+    ['user', 'pbkdf2'],
+  ] as const) {
+    busy[store] = true
+    for (let i = 0; i < RULES.maxFailures; i++) assert.equal(await check(name, `wrong ${i}`), 'busy')
+    busy[store] = false
+    assert.equal(await check(name, 'right'), 'locked-out', name)
+  }
+})
+
+test('a password that no store has looked at does not count', async t => {
+  const { check, busy, giveUser, giveClient } = await open(t)
+  await giveClient('client', 'right')
+  await giveUser('user', 'right')
+  Object.assign(busy, { argon2: true, pbkdf2: true })
+  for (let i = 0; i <= RULES.maxFailures; i++)
+    for (const name of ['client', 'user']) assert.equal(await check(name, `wrong ${i}`), 'busy')
+  Object.assign(busy, { argon2: false, pbkdf2: false })
+  assert.deepEqual([await check('client', 'right'), await check('user', 'right')], ['client client', 'user user'])
 })
 
 test('the password of a client never clears the failures of the console user with the same name', async t => {

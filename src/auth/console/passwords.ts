@@ -159,6 +159,11 @@ export function createPasswords(rooms: PasswordsRooms): Passwords {
     // The counter of failures stays: that of a console user is cleared only by that user's own password.
     if (other?.isRemembered(password, beside)) return { kind: 'other', found: other.found }
     const checkOther = async () => (isTooLong ? false : await other!.isRight(password, beside, address))
+    const refuse = async (refusal: SignInRefusal) => {
+      await throttle.failed(username, address)
+      log.limited('sign-in-failed', 1_000).warn('a sign-in failed', { username: username.slice(0, 64), from: address })
+      return refusal
+    }
 
     // The result is the same in the other order, which costs a hash more for each client that starts.
     const isFirst = user === undefined && other?.isKnown === true
@@ -173,7 +178,8 @@ export function createPasswords(rooms: PasswordsRooms): Passwords {
     const stranger = isSignedIn ? null : { network: networkOf(address), ended }
     const stored = isTooLong ? null : (user?.passwordHash ?? null)
     const verdict = await hashes.verify(isTooLong ? '' : password, stored, stranger)
-    if (verdict.kind === 'busy') return BUSY
+    // A password that one store has refused counts, or a guesser who keeps the other one busy would have no lockout.
+    if (verdict.kind === 'busy') return isFirst ? await refuse(BUSY) : BUSY
     if (verdict.isRight && user !== undefined) {
       await throttle.succeeded(username, address)
       const current = verdict.isOutdated ? await rehash(user, password) : user
@@ -182,12 +188,10 @@ export function createPasswords(rooms: PasswordsRooms): Passwords {
     }
     if (other !== undefined && !isFirst) {
       const isRight = await checkOther()
-      if (isRight === null) return BUSY
+      if (isRight === null) return await refuse(BUSY)
       if (isRight) return { kind: 'other', found: other.found }
     }
-    await throttle.failed(username, address)
-    log.limited('sign-in-failed', 1_000).warn('a sign-in failed', { username: username.slice(0, 64), from: address })
-    return WRONG
+    return await refuse(WRONG)
   }
 
   async function inTurn<Found>(

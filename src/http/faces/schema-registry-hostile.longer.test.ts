@@ -1,5 +1,5 @@
-// Tests what hostile callers of the schema registry get: bad headers, guessed passwords, pages of other sites, floods of
-// restarting clients, and callers whose rights have just ended.
+// Tests what hostile callers of the schema registry get: bad headers, guessed passwords, pages of other sites, floods
+// of restarting clients, and callers whose rights have just ended.
 
 import assert from 'node:assert/strict'
 import { createHook } from 'node:async_hooks'
