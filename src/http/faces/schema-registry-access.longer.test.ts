@@ -23,7 +23,7 @@ import {
   SASL,
   SCHEMA,
   startRegistry,
-} from '../../../testing/registry-world.ts'
+} from '../../../testing/registry-face-world.ts'
 import type { RegistryRight } from '../route.ts'
 
 /** Asks as the caller for every right on every subject. Resolves with the subjects of each answer, by right. */

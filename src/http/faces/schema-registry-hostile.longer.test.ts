@@ -8,7 +8,15 @@ import { atLength } from '../../../testing/at-length.ts'
 import { sendRaw } from '../../../testing/http.ts'
 import { noRedis, startRedis } from '../../../testing/redis.ts'
 import { askRegistry, basic, CALLERS, makeCallers } from '../../../testing/registry-face.ts'
-import { ACLS, BASIC, ELSEWHERE, RIGHTS, requests, SCHEMA, startRegistry } from '../../../testing/registry-world.ts'
+import {
+  ACLS,
+  BASIC,
+  ELSEWHERE,
+  RIGHTS,
+  requests,
+  SCHEMA,
+  startRegistry,
+} from '../../../testing/registry-face-world.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { systemClock } from '../../base/clock.ts'
 import { testSettings } from '../../settings/settings.ts'
