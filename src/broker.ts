@@ -88,6 +88,8 @@ export interface HttpOverrides {
   readonly routes?: readonly AnyRoute[]
   /** Faces that the broker serves beside its own. */
   readonly faces?: readonly Face[]
+  /** Routes of the schema registry in place of its own. */
+  readonly registryRoutes?: readonly AnyRoute[]
   /** The tables that the catalog shows, in place of those of the remote tier. */
   readonly catalogSource?: CatalogSource | null
   readonly limits?: Partial<HttpLimits>
@@ -101,6 +103,8 @@ export interface Broker {
   readonly kafkaPorts: readonly number[]
   /** The port that the admin API and the console are bound to; null without them. */
   readonly httpPort: number | null
+  /** The port that only the schema registry has; null without one. */
+  readonly registryPort: number | null
   /** The advertised `host:port` of the first Kafka listener; null without a Kafka listener. */
   readonly address: string | null
   readonly metrics: Metrics
@@ -230,6 +234,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
   return {
     kafkaPorts: made.listeners.bound.map(({ port }) => port),
     httpPort: made.http?.port ?? null,
+    registryPort: made.http?.registry?.port ?? null,
     address: tellOfDoors(made),
     metrics,
     logger,
@@ -261,6 +266,10 @@ function tellOfSettings(settings: Settings, engine: ChosenEngine, log: Logger): 
 function tellOfDoors({ http, listeners, isShared, settings, ...made }: Made): string | null {
   const log = made.logger.named('broker')
   if (http !== null) log.info(`the admin API answers at ${http.url}`, { bound: `${http.host}:${http.port}` })
+  if (http?.registry) {
+    const { url, host, port } = http.registry
+    log.info(`the schema registry has a port of its own, ${url}`, { bound: `${host}:${port}` })
+  }
   const [address = null] = listeners.bound.map(({ advertised, host, port }) => {
     const told = `${advertised.host}:${advertised.port}`
     log.info(`Kafka clients connect to ${told}`, {
@@ -514,7 +523,7 @@ type LowerRooms = Rooms & Omit<HttpRooms, OfHttp>
 
 async function openHttpSide(
   made: Given & LowerRooms & ReturnType<typeof watchProcess> & Certified,
-): Promise<{ readonly http: HttpServer | null }> {
+): Promise<{ readonly http: HttpSide | null }> {
   const { httpParts, httpOverrides, up } = made
   if (httpParts === null) return { http: null }
   return { http: await openHttp(await httpParts, { ...made, isUp: () => up.value === 1 }, httpOverrides) }
@@ -669,6 +678,7 @@ function loadHttp() {
     import('./http/server.ts'),
     import('./http/listener.ts'),
     import('./http/faces/all.ts'),
+    import('./http/faces/schema-registry.ts'),
     import('./http/console-files.ts'),
     import('./tls/server-certificate.ts'),
   ])
@@ -677,13 +687,32 @@ function loadHttp() {
   return parts
 }
 
+/** The ports of the HTTP side. */
+interface HttpSide extends HttpServer {
+  /** The port that only the schema registry has; null without one. */
+  readonly registry: HttpServer | null
+}
+
 async function openHttp(
-  [{ serveHttp }, { HTTP_LIMITS }, { openFaces }, { openConsoleFiles }, { openServerCertificate }]: Awaited<
-    ReturnType<typeof loadHttp>
-  >,
+  [
+    { serveHttp },
+    { HTTP_LIMITS },
+    { openFaces },
+    { openRegistryFaces },
+    { openConsoleFiles },
+    { openServerCertificate },
+  ]: Awaited<ReturnType<typeof loadHttp>>,
   rooms: Omit<HttpRooms, OfHttp> & Pick<HealthRooms, 'isUp'> & Certified,
-  { routes, faces = [], limits = {}, hashParameters, consoleFolder, catalogSource = null }: HttpOverrides = {},
-): Promise<HttpServer> {
+  {
+    routes,
+    registryRoutes,
+    faces = [],
+    limits = {},
+    hashParameters,
+    consoleFolder,
+    catalogSource = null,
+  }: HttpOverrides = {},
+): Promise<HttpSide> {
   const certificate = await openServerCertificate('server', rooms)
   const accounts = await openAccounts({ ...rooms, isShared: rooms.catalogue.isShared, hashParameters })
   const own = {
@@ -701,8 +730,34 @@ async function openHttp(
     catalogSource: catalogSource ?? rooms.remoteTier,
   }
   const all = { ...rooms, ...own }
-  const served = [...openFaces(all, routes), ...faces]
-  return await serveHttp(all, served, { limits: { ...HTTP_LIMITS, ...limits }, certificate })
+  const registryFaces = openRegistryFaces(all, registryRoutes)
+  const served = [...openFaces(all, routes), ...(registryFaces === null ? [] : [registryFaces.below]), ...faces]
+  const options = { limits: { ...HTTP_LIMITS, ...limits }, certificate }
+  const opened: HttpServer[] = []
+  try {
+    const first = await serveHttp(all, served, options)
+    opened.push(first)
+    const hasOwnPort = registryFaces !== null && rooms.settings.get('schema-registry.port') !== null
+    const registry = hasOwnPort
+      ? await serveHttp(all, [registryFaces.alone], { ...options, portKey: 'schema-registry.port' })
+      : null
+    if (registry !== null) opened.push(registry)
+    return {
+      ...first,
+      registry,
+      async drain() {
+        await Promise.all(opened.map(server => server.drain()))
+      },
+      destroy() {
+        for (const server of opened) server.destroy()
+        certificate?.close()
+      },
+    }
+  } catch (error) {
+    for (const server of opened) await closeDoor(server)
+    certificate?.close()
+    throw error
+  }
 }
 
 async function openSso(rooms: Omit<HttpRooms, OfHttp>, { isSecured, spend }: Accounts): Promise<SingleSignOn | null> {

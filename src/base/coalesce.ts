@@ -3,11 +3,11 @@
 
 /**
  * Returns a function that runs the work, one run at a time. Calls during a run share the next run, which begins after
- * it. They resolve in the order of the calls. If a run fails, all of its callers get the error.
+ * it, with its result. They resolve in the order of the calls. If a run fails, all of its callers get the error.
  */
-export function coalesce(work: () => Promise<void>): () => Promise<void> {
+export function coalesce<T>(work: () => Promise<T>): () => Promise<T> {
   let running: Promise<unknown> = Promise.resolve()
-  let queued: Promise<void> | null = null
+  let queued: Promise<T> | null = null
   return () => {
     queued ??= running.then(() => {
       queued = null

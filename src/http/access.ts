@@ -1,6 +1,7 @@
 // Decides which callers may call a route, by its `needs`. A change that another site sends is refused before the
 // caller is identified (OWASP: cross-site request forgery; the cookie alone proves nothing).
 
+import { isUtf8 } from 'node:buffer'
 import { type Accounts, ANYBODY, type SignInRefusal } from '../auth/console/accounts.ts'
 import type { Identity } from '../auth/console/identity.ts'
 import { type Clock, within } from '../base/clock.ts'
@@ -25,10 +26,14 @@ export interface Caller {
  * from a program, which sends neither Sec-Fetch-Site nor Origin.
  */
 export function checkOrigin(route: Pick<Route, 'method'>, caller: Caller): Problem | null {
-  if (!isMutation(route)) return null
+  return isMutation(route) ? checkSite(caller) : null
+}
+
+/** Returns why a request is refused because a page of another site sent it, or null. */
+export function checkSite(caller: Caller): Problem | null {
   const site = caller.header('sec-fetch-site')
   if (site !== undefined && site !== 'same-origin' && site !== 'none')
-    return problem('CROSS_SITE', `Sec-Fetch-Site is ${JSON.stringify(site)}; a change takes same-origin.`)
+    return problem('CROSS_SITE', `Sec-Fetch-Site is ${JSON.stringify(site)}, and must be same-origin.`)
   const origin = caller.header('origin')
   if (origin !== undefined && !isOwn(origin, caller))
     return problem(
@@ -40,16 +45,17 @@ export function checkOrigin(route: Pick<Route, 'method'>, caller: Caller): Probl
 
 /**
  * Returns why the body of a change must not be read, from its headers, or null. The type of the body must be one that
- * the face reads (`types`), and no form of another site can send such a type. An empty body needs no type.
+ * the face reads, and no form of another site can send such a type. An empty body needs no type, and no body does if
+ * the type is optional.
  */
 export function checkBodyType(
   route: Pick<Route, 'method'>,
   caller: Pick<Caller, 'header'>,
-  types: readonly string[],
+  { types, isOptional = false }: { readonly types: readonly string[]; readonly isOptional?: boolean },
 ): Problem | null {
   if (!isMutation(route)) return null
   const type = caller.header('content-type')
-  if (type !== undefined ? !types.some(each => isTyped(type, each)) : hasBody(caller))
+  if (type !== undefined ? !types.some(each => isTyped(type, each)) : !isOptional && hasBody(caller))
     return problem(
       'UNSUPPORTED_MEDIA_TYPE',
       `The Content-Type is ${type === undefined ? 'missing' : JSON.stringify(type)}; a body takes ${types.join(' or ')}.`,
@@ -163,13 +169,24 @@ export async function bySession(caller: Caller, accounts: Accounts): Promise<Ide
 
 /** Identifies the caller by HTTP Basic, which the specification requires for the actuator and the OpenAPI document. */
 export async function byBasic(caller: Caller, accounts: Accounts): Promise<Identity | Problem> {
-  const headers = { 'www-authenticate': 'Basic realm="ketch", charset="UTF-8"' }
-  const given = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(caller.header('authorization') ?? '')
-  const [username, password] = splitOnce(Buffer.from(given?.[1] ?? '', 'base64').toString(), ':')
-  if (password === null) return problem('UNAUTHENTICATED', 'A username and a password are required.', { headers })
+  const given = basicOf(caller)
+  if (given === null)
+    return problem('UNAUTHENTICATED', 'A username and a password are required.', { headers: BASIC_CHALLENGE })
   const visitor = visitorOf(caller.address, caller.header, caller.ended)
-  const found = await accounts.checkPassword(username, password, visitor)
-  return 'kind' in found ? fromSignIn(found, headers) : found
+  const found = await accounts.checkPassword(given.username, given.password, visitor)
+  return 'kind' in found ? fromSignIn(found, BASIC_CHALLENGE) : found
+}
+
+/** The headers of an answer that asks for HTTP Basic. */
+export const BASIC_CHALLENGE = Object.freeze({ 'www-authenticate': 'Basic realm="ketch", charset="UTF-8"' })
+
+/** Returns the name and the password of HTTP Basic (RFC 7617); null without them, or if they are not UTF-8. */
+export function basicOf(caller: Caller): { readonly username: string; readonly password: string } | null {
+  const given = /^Basic ([A-Za-z0-9+/]+={0,2})$/i.exec(caller.header('authorization') ?? '')
+  const bytes = Buffer.from(given?.[1] ?? '', 'base64')
+  if (!isUtf8(bytes)) return null
+  const [username, password] = splitOnce(bytes.toString(), ':')
+  return password === null ? null : { username, password }
 }
 
 /** Returns the problem for a refused name and password. `headers` are sent if the credentials are wrong. */

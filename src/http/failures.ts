@@ -6,6 +6,7 @@ import { isResponseSerializationError } from 'fastify-type-provider-zod'
 import { PeerUnavailable } from '../cluster/peers.ts'
 import { isStoreFailure, StoreContended, UnreadableDocument } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
+import type { Face } from './faces/face.ts'
 import { type Problem, problem } from './problems.ts'
 import { InvalidFields } from './validation.ts'
 
@@ -22,14 +23,15 @@ const SENTENCES: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The path has a % that does not begin an escape of UTF-8.',
 }
 
-/** Returns the problem for an error. `types` are the media types of bodies that the face of the request reads. */
+/** Returns the problem for an error. `face` is that of the request, if one owns its path. */
 export function problemOf(
   error: FastifyError,
   request: FastifyRequest,
-  types: readonly string[],
+  face: Face | undefined,
   logger: Logger,
 ): Problem {
-  if (error instanceof InvalidFields) return problem('INVALID_REQUEST', error.message, { fields: error.fields })
+  if (error instanceof InvalidFields)
+    return face?.misfit?.(error) ?? problem('INVALID_REQUEST', error.message, { fields: error.fields })
   if (error instanceof UnreadableDocument) return problem('UNREADABLE', error.message)
   if (isStoreFailure(error)) {
     logger.limited('store', LOG_EVERY_MS).warn('an HTTP request could not be answered', { url: request.url, error })
@@ -42,7 +44,7 @@ export function problemOf(
   const limitBytes = request.routeOptions.bodyLimit
   if (error.statusCode === 413) return problem('PAYLOAD_TOO_LARGE', `A body takes ${limitBytes} bytes at most.`)
   if (error.statusCode === 415)
-    return problem('UNSUPPORTED_MEDIA_TYPE', `The Content-Type must be ${types.join(' or ')}.`)
+    return problem('UNSUPPORTED_MEDIA_TYPE', `The Content-Type must be ${Object.keys(face?.reads ?? {}).join(' or ')}.`)
   if (error.statusCode !== undefined && error.statusCode < 500)
     return problem(
       'INVALID_REQUEST',

@@ -30,13 +30,12 @@ function decode(bytes: Uint8Array): string | null {
   }
 }
 
-/** They match the rest of a string after its first quotation mark, and of a number after its first character. */
-const REST_OF_STRING = /[^"\\]*(?:\\.[^"\\]*)*"/y
+/** Matches the rest of a number after its first character. */
 const REST_OF_NUMBER = /[\d.eE+-]*/y
 /** Matches the escape of a surrogate, paired or not; plain UTF-8 has no surrogates. */
 const SURROGATE = /\\u[dD][89a-fA-F]/
 
-const [QUOTE, COLON, MINUS] = [0x22, 0x3a, 0x2d]
+const [QUOTE, BACKSLASH, COLON, MINUS] = [0x22, 0x5c, 0x3a, 0x2d]
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d]
 
 /** Returns why a text that JSON.parse accepts is still refused, or null. */
@@ -49,7 +48,7 @@ function findAmbiguity(text: string): string | null {
     const code = text.charCodeAt(at)
     if (code === QUOTE) {
       from = at
-      at = endOf(REST_OF_STRING, text, at + 1) - 1
+      at = endOfString(text, at + 1)
       to = at
       const written = text.slice(from, to + 1)
       // RFC 7493, 2.1. In UTF-8 it would become U+FFFD, which the client did not send.
@@ -99,6 +98,16 @@ function digitsOf(number: string): string {
 
 function isDigit(code: number): boolean {
   return code >= 0x30 && code <= 0x39
+}
+
+/**
+ * Returns the place of the quotation mark that ends a string. A regular expression would take a tenth of a second for a
+ * schema of half a megabyte, where every second character is an escape.
+ */
+function endOfString(text: string, from: number): number {
+  let at = from
+  for (let code = text.charCodeAt(at); code !== QUOTE; code = text.charCodeAt(at)) at += code === BACKSLASH ? 2 : 1
+  return at
 }
 
 function endOf(rest: RegExp, text: string, from: number): number {

@@ -9,12 +9,12 @@ import type { Timer } from '../base/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Caller, checkBodyType, checkOrigin } from './access.ts'
 import { audit } from './audit.ts'
-import type { Face } from './faces/face.ts'
+import type { Face, Params, ReadBody } from './faces/face.ts'
 import { UnreadableBody } from './failures.ts'
 import type { HttpLimits } from './listener.ts'
 import type { Places } from './places.ts'
 import { fromRefusal, isProblem, type Problem, problem } from './problems.ts'
-import { type Answer, type AnyRoute, type HttpRooms, isMutation, methodsOf, type Streaming } from './route.ts'
+import { type Answer, type AnyRoute, type HttpRooms, isAudited, methodsOf, type Streaming } from './route.ts'
 import { shapesOf } from './shapes.ts'
 
 declare module 'fastify' {
@@ -59,19 +59,32 @@ export function hasParams(params: unknown): boolean {
 /** Registers a face. `scope` belongs to this face: what is set there applies to no other face. */
 export function mountFace(scope: FastifyInstance, face: Face, mounting: Mounting): void {
   scope.removeAllContentTypeParsers()
-  for (const [type, read] of Object.entries(face.reads))
+  const parse = (type: string, read: ReadBody) =>
     scope.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
       if (bytes.length === 0) return done(null, undefined)
       const found = read(bytes)
       if ('refused' in found) return done(new UnreadableBody(found.refused))
       done(null, found.value)
     })
+  for (const [type, read] of Object.entries(face.reads)) parse(type, read)
+  // Other types are refused before the body is read.
+  if (face.readsUntyped !== undefined) parse('*', face.readsUntyped)
+  // Fastify adds a charset to each JSON type, and clients of a foreign API may compare the whole type.
+  if (typeof face.writes === 'function')
+    scope.addHook('onSend', async (_request, answer, payload) => {
+      const type = answer.getHeader('content-type')
+      if (typeof type === 'string') answer.header('content-type', type.replace(/; charset=utf-8$/, ''))
+      return payload
+    })
   for (const route of face.routes) mountRoute(scope, face, route, mounting)
 }
 
 function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mounting: Mounting): void {
   const { rooms, places, passageOf, send } = mounting
-  const types = Object.keys(face.reads)
+  const types = { types: Object.keys(face.reads), isOptional: face.readsUntyped !== undefined }
+  const { writes } = face
+  const typeFor = ({ headers }: FastifyRequest) => (typeof writes === 'string' ? writes : writes(headers.accept))
+  const admit = (request: FastifyRequest) => face.admit(route, passageOf(request).caller, request.params as Params)
   const isFull = ({ raw }: FastifyRequest) => route.isProbe !== true && places.isBeyond(raw.socket)
   scope.route({
     method: [...methodsOf(route)],
@@ -87,18 +100,17 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
       if (!hasParams(request.params)) return send(request, answer, mounting.missing(request))
       if (isFull(request)) return send(request, answer, problem('BUSY'))
       const refused = checkOrigin(route, passage.caller) ?? checkBodyType(route, passage.caller, types)
-      const found = refused ?? (await face.admit(route, passage.caller))
+      const found = refused ?? (await admit(request))
       if (isProblem(found)) return send(request, answer, found)
       passage.identity = found
     },
     // The check is repeated when the body has arrived: that may take half a minute, and the session may have ended.
-    ...(isMutation(route)
+    ...(isAudited(route)
       ? {
           async preHandler(request: FastifyRequest, answer: FastifyReply) {
-            const passage = passageOf(request)
-            const found = await face.admit(route, passage.caller)
+            const found = await admit(request)
             if (isProblem(found)) return send(request, answer, found)
-            passage.identity = found
+            passageOf(request).identity = found
           },
         }
       : {}),
@@ -127,7 +139,7 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
       if (outcome.kind === 'streaming') {
         answer.header('content-type', outcome.contentType)
         if (request.method === 'HEAD') return await endUnread(outcome, answer, barred)
-        recheck(face, route, caller, barred, ended, mounting)
+        recheck(() => admit(request), barred, ended, mounting)
         const cut = outcome.isFile ? { signal: ended } : {}
         const chunks = flow(outcome, request, answer, ended, mounting.logger)
         return answer.send(Readable.from(chunks, { objectMode: false, ...cut }))
@@ -136,10 +148,11 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
         throw new Error(`${route.method} ${route.path} answers ${outcome.status}, which it does not document`)
       if (route.isBareHead && request.method === 'HEAD' && outcome.status === 200) return answer.code(204).send()
       answer.code(outcome.status)
-      if (outcome.body !== undefined && !answer.hasHeader('content-type')) answer.header('content-type', face.writes)
+      if (outcome.body !== undefined && !answer.hasHeader('content-type'))
+        answer.header('content-type', typeFor(request))
       return answer.send(outcome.body)
     },
-    ...(isMutation(route)
+    ...(isAudited(route)
       ? {
           // The line is written when the answer is sent, not after it: if the client disconnects, the change is still
           // made.
@@ -176,16 +189,14 @@ async function endUnread({ chunks }: Streaming, answer: FastifyReply, barred: Ab
  * stream ends if the session ends, or if the store cannot tell whether it has ended.
  */
 function recheck(
-  face: Face,
-  route: AnyRoute,
-  caller: Caller,
+  admit: () => ReturnType<Face['admit']>,
   barred: AbortController,
   ended: AbortSignal,
   { rooms: { clock }, limits, logger }: Mounting,
 ): void {
   let timer: Timer | null = null
   const look = () =>
-    face.admit(route, caller).then(
+    admit().then(
       found => (isProblem(found) ? barred.abort() : lookLater()),
       error => {
         logger

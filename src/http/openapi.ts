@@ -13,28 +13,35 @@ type Json = Readonly<Record<string, unknown>>
 
 /**
  * Returns whether callers use HTTP Basic in place of the session, as the specification requires for the actuator and
- * the OpenAPI document.
+ * the OpenAPI document, and as clients of the schema registry do.
  */
 export function takesBasic(needs: Needs): boolean {
-  return needs === 'basic-viewer' || needs === 'basic-admin' || needs === 'scrape'
+  return needs === 'basic-viewer' || needs === 'basic-admin' || needs === 'scrape' || isRegistry(needs)
+}
+
+function isRegistry(needs: Needs): boolean {
+  return needs.startsWith('registry-')
 }
 
 /** Returns the codes of problems that the route may answer, by status: its own, and those that follow from its kind. */
 export function problemsOf(route: AnyRoute): Readonly<Record<number, readonly string[]>> {
   const isOpen = route.needs === 'anybody'
   const isBasic = takesBasic(route.needs)
+  const ofRegistry = isRegistry(route.needs)
   const isAdmins = route.needs === 'admin' || route.needs === 'basic-admin'
   const hasBody = isMutation(route)
   const follows: readonly (readonly [status: number, code: string, applies: boolean])[] = [
     [400, 'INVALID_REQUEST', true],
     [401, 'UNAUTHENTICATED', !isOpen],
     [401, 'INVALID_CREDENTIALS', isBasic],
-    [403, 'FORBIDDEN', isAdmins],
+    [403, 'FORBIDDEN', isAdmins || ofRegistry],
     [403, 'PASSWORD_CHANGE_REQUIRED', !isOpen],
-    [403, 'CROSS_SITE', hasBody],
-    [404, 'NOT_FOUND', route.path.includes('/:')],
+    [403, 'CROSS_SITE', hasBody || ofRegistry],
+    [404, 'NOT_FOUND', route.path.includes('/:') || (ofRegistry && route.query !== undefined)],
+    [406, 'NOT_ACCEPTABLE', ofRegistry],
     [413, 'PAYLOAD_TOO_LARGE', hasBody],
     [415, 'UNSUPPORTED_MEDIA_TYPE', hasBody],
+    [422, 'INVALID_BODY', ofRegistry && route.body !== undefined],
     [429, 'TOO_MANY_REQUESTS', isBasic],
     [431, 'HEADERS_TOO_LARGE', true],
     [500, 'INTERNAL_ERROR', true],

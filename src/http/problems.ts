@@ -21,6 +21,7 @@ const table = {
   CONSOLE_DISABLED: [404, 'The web console is switched off here.'],
   REMOTE_TIER_OFF: [404, 'The remote tier is switched off here.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
+  NOT_ACCEPTABLE: [406, 'No media type of the answer is accepted.'],
   UNSUPPORTED_OPERATION: [406, 'The catalog does not have this operation.'],
   REQUEST_TIMEOUT: [408, 'The request did not arrive in time.'],
   USER_EXISTS: [409, 'There is a user of this name already.'],

@@ -10,6 +10,7 @@ import type { PeerMetrics } from '../admin/peer-metrics.ts'
 import type { RecordReaders } from '../admin/records/readers.ts'
 import type { SegmentInspections } from '../admin/segment-inspections.ts'
 import type { AclKeeper } from '../auth/clients/acl-keeper.ts'
+import type { Policies } from '../auth/clients/policies.ts'
 import type { Accounts } from '../auth/console/accounts.ts'
 import type { Identity } from '../auth/console/identity.ts'
 import type { SingleSignOn } from '../auth/console/single-sign-on.ts'
@@ -51,6 +52,8 @@ export interface HttpRooms {
   readonly readPositions: ReadPositions
   readonly clientQuotas: ClientQuotas
   readonly acls: AclKeeper
+  /** The rights of Kafka clients. */
+  readonly policies: Policies
   readonly cluster: Cluster
   /** The other brokers. */
   readonly peers: Peers
@@ -83,9 +86,17 @@ export interface HttpRooms {
  * - `viewer`, `admin`: a session of that role, by the cookie. An ADMIN may do what a VIEWER may.
  * - `basic-viewer`, `basic-admin`: the same by HTTP Basic, for the actuator and the OpenAPI document.
  * - `scrape`: `basic-viewer`, or any client with `svc.admin.anonymous-prometheus`.
+ * - `registry-…`: that right on the subject of the path, or on any subject if the path has none, for the schema
+ *   registry (faces/schema-registry-access.ts).
  * With `svc.admin.security-enabled=false` every client may call everything.
  */
-export type Needs = 'anybody' | 'viewer' | 'admin' | 'basic-viewer' | 'basic-admin' | 'scrape'
+export type Needs = 'anybody' | 'viewer' | 'admin' | 'basic-viewer' | 'basic-admin' | 'scrape' | RegistryNeeds
+
+export type RegistryNeeds = `registry-${RegistryRight}`
+
+/** The rights in the schema registry: to read, to look up and check by content, to register, and everything else. */
+export const REGISTRY_RIGHTS = ['read', 'lookup', 'register', 'administer'] as const
+export type RegistryRight = (typeof REGISTRY_RIGHTS)[number]
 
 /** The methods of routes. Every GET answers HEAD too. */
 export const METHODS = ['GET', 'POST', 'PUT', 'DELETE'] as const
@@ -145,8 +156,8 @@ export function reply(status: number, body?: unknown, headers: Reply['headers'] 
   return { kind: 'reply', status, body, headers }
 }
 
-type Shape = z.ZodType | undefined
-type Of<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined
+export type Shape = z.ZodType | undefined
+export type Of<S extends Shape> = S extends z.ZodType ? z.output<S> : undefined
 
 export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B extends Shape = Shape> {
   readonly method: Method
@@ -163,6 +174,11 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
    * (places.ts).
    */
   readonly isProbe?: true
+  /**
+   * True if a POST only asks, because a foreign API asks with a body. It is checked as a change is, and leaves no audit
+   * line.
+   */
+  readonly onlyAsks?: true
   /** True if HEAD is answered 204 where GET is answered 200, as a foreign API demands. */
   readonly isBareHead?: true
   /** Verb and noun, such as `create topic`: the operation in OpenAPI, and the verb of the audit line of a mutation. */
@@ -217,9 +233,13 @@ export function methodsOf({ method }: Pick<Route, 'method'>): readonly string[] 
 }
 
 /**
- * Returns whether the route makes a change. Such a route needs the JSON content type and the same origin, and it is
- * audited.
+ * Returns whether the route may make a change. Such a route needs the content type of its face and the same origin.
  */
 export function isMutation({ method }: Pick<Route, 'method'>): boolean {
   return method !== 'GET'
+}
+
+/** Returns whether each request of the route leaves an audit line. */
+export function isAudited({ method, onlyAsks }: Pick<Route, 'method' | 'onlyAsks'>): boolean {
+  return isMutation({ method }) && onlyAsks !== true
 }

@@ -1,4 +1,4 @@
-// The HTTP port: one listener, and the faces on it. This file does what is the same for every face: it checks a
+// An HTTP port: one listener, and the faces on it. This file does what is the same for every face: it checks a
 // request as HTTP, adds the security headers, compresses answers, sends an error in the form of the face that owns
 // the path, and drains. Sockets are in listener.ts, the routes of a face in mount.ts.
 
@@ -9,6 +9,7 @@ import cookie from '@fastify/cookie'
 import { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify'
 import { serializerCompiler } from 'fastify-type-provider-zod'
 import { openAuditLog } from '../admin/loggers.ts'
+import { assert } from '../base/assert.ts'
 import { afterOthers } from '../base/clock.ts'
 import { listenFailed } from '../settings/listen-failed.ts'
 import { fullKey } from '../settings/settings.ts'
@@ -54,15 +55,17 @@ export interface HttpServer {
 
 export interface HttpServerOptions {
   readonly limits?: HttpLimits
-  /** The certificate for TLS; null without TLS. */
+  /** The certificate for TLS; null without TLS. The caller closes it. */
   readonly certificate?: ServerCertificate | null
+  /** The setting that gives the port. Every HTTP port is bound to `server.address`. */
+  readonly portKey?: 'server.port' | 'schema-registry.port'
 }
 
-/** Binds `server.port` and serves the faces. Throws ListenFailed. */
+/** Binds a port and serves the faces there. Throws ListenFailed. */
 export async function serveHttp(
   rooms: HttpRooms,
   faces: readonly Face[],
-  { limits = HTTP_LIMITS, certificate = null }: HttpServerOptions = {},
+  { limits = HTTP_LIMITS, certificate = null, portKey = 'server.port' }: HttpServerOptions = {},
 ): Promise<HttpServer> {
   checkFaces(faces)
   const { settings, clock } = rooms
@@ -86,19 +89,20 @@ export async function serveHttp(
     ending: ending.signal,
   })
   const host = settings.get('server.address') ?? '0.0.0.0'
-  const port = settings.get('server.port')
+  const port = settings.get(portKey)
+  assert(port !== null, `${fullKey(portKey)} is set`)
   try {
     await app.listen({ host, port })
     await listener.bindTwins(host, app.server, handler)
   } catch (error) {
-    certificate?.close()
+    places.close()
     await app.close()
     throw listenFailed(error as NodeJS.ErrnoException, {
-      whom: 'HTTP clients',
+      whom: portKey === 'server.port' ? 'HTTP clients' : 'clients of the schema registry',
       host,
       port,
-      key: field => fullKey(field === 'port' ? 'server.port' : 'server.address'),
-      origin: field => settings.origin(field === 'port' ? 'server.port' : 'server.address'),
+      key: field => fullKey(field === 'port' ? portKey : 'server.address'),
+      origin: field => settings.origin(field === 'port' ? portKey : 'server.address'),
     })
   }
   const { port: bound } = app.server.address() as AddressInfo
@@ -114,7 +118,6 @@ export async function serveHttp(
     },
     destroy() {
       places.close()
-      certificate?.close()
       listener.destroy()
     },
   }
@@ -140,6 +143,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     },
     logger: false,
     bodyLimit: limits.bodyBytes,
+    rewriteUrl: ({ url = '/' }) => faceAt(faces, url)?.spell?.(url) ?? url,
     // An empty list trusts no proxy: the headers that proxies add are ignored.
     trustProxy: [...settings.get('admin.trusted-proxies')],
     genReqId: newRequestId,
@@ -161,11 +165,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
       compilersFactory: { buildValidator: () => validator, buildSerializer: () => serializerCompiler } as object,
     },
     frameworkErrors: (error, request, answer) => {
-      void send(
-        request,
-        answer.headers(securityHeaders(request.protocol, request.headers.host)),
-        failure(error, request),
-      )
+      void send(request, answer.headers(headersOf(request)), failure(error, request))
     },
     // The listener refuses by itself.
     clientErrorHandler: () => {},
@@ -185,7 +185,7 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     // These are further bytes of a connection that was cut: no client would read an answer.
     if (request.raw.socket.destroyed) return answer.hijack()
     passages.set(request, { caller: callerOf(request, answer), identity: null, code: null })
-    answer.headers(securityHeaders(request.protocol, request.headers.host))
+    answer.headers(headersOf(request))
     const isMissing = request.is404 || !(literalMethods(request)?.includes(request.method) ?? true)
     const refused = checkRequest(request) ?? (isMissing ? missing(request) : null)
     if (refused !== null) return send(request, answer, refused)
@@ -243,8 +243,12 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     return request.routeOptions?.config?.face ?? faceAt(faces, request.url)
   }
 
+  function headersOf(request: FastifyRequest): Readonly<Record<string, string>> {
+    return { ...securityHeaders(request.protocol, request.headers.host), ...faceOf(request)?.headers }
+  }
+
   function failure(error: FastifyError, request: FastifyRequest): Problem {
-    return problemOf(error, request, Object.keys(faceOf(request)?.reads ?? {}), logger)
+    return problemOf(error, request, faceOf(request), logger)
   }
 
   function send(request: FastifyRequest, answer: FastifyReply, what: Problem): FastifyReply {

@@ -7,9 +7,9 @@ import { newMessagesShape } from '../api/messages.ts'
 import { newTopicShape, topicListQuery } from '../api/topics.ts'
 import { newUserShape } from '../api/users.ts'
 import { strictly } from './openapi.ts'
-import { type InvalidFields, validate } from './validation.ts'
+import { type InvalidFields, type RequestPart, validate } from './validation.ts'
 
-function fieldsOf(shape: z.ZodType, value: unknown, whole = 'body'): Readonly<Record<string, string>> {
+function fieldsOf(shape: z.ZodType, value: unknown, whole: RequestPart = 'body'): Readonly<Record<string, string>> {
   const checked = validate(strictly(shape), value, whole)
   assert.ok('error' in checked, 'the value was taken')
   return (checked.error as InvalidFields).fields

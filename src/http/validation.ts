@@ -7,33 +7,38 @@ import { z } from 'zod'
 import { cut } from '../base/cut.ts'
 import { nearest } from '../settings/nearest.ts'
 
+export type RequestPart = 'body' | 'query' | 'path'
+
 /** A request that does not fit its route. The message has all fields in one line. */
 export class InvalidFields extends Error {
   override readonly name = 'InvalidFields'
+  /** The part of the request that does not fit. */
+  readonly part: RequestPart
   /** The objection to each field, by its name as the client wrote it. */
   readonly fields: Readonly<Record<string, string>>
 
-  constructor(fields: Readonly<Record<string, string>>) {
+  constructor(part: RequestPart, fields: Readonly<Record<string, string>>) {
     super(
       Object.entries(fields)
         .map(([field, why]) => `${field}: ${why}`)
         .join('; '),
     )
+    this.part = part
     this.fields = fields
   }
 }
 
 /** The name of a part of the request that is wrong as a whole, for the problem. */
-const WHOLE: Readonly<Record<string, string>> = { body: 'body', querystring: 'query', params: 'path' }
+const WHOLE: Readonly<Record<string, RequestPart>> = { body: 'body', querystring: 'query', params: 'path' }
 
 /** The validator for fastify, which passes null for a request without a body. An optional shape takes that. */
 export const validator: typeof validatorCompiler = ({ schema, httpPart = 'body' }) => {
   const shape = schema as z.ZodType
-  return data => validate(shape, httpPart === 'body' ? (data ?? undefined) : data, WHOLE[httpPart] ?? httpPart)
+  return data => validate(shape, httpPart === 'body' ? (data ?? undefined) : data, WHOLE[httpPart] ?? 'body')
 }
 
 /** Checks a value. Returns it with the defaults of the shape, or an error that says why it does not fit. */
-export function validate(shape: z.ZodType, value: unknown, whole: string) {
+export function validate(shape: z.ZodType, value: unknown, whole: RequestPart) {
   /** The fields that an object takes and that the request does not have, by the path of the object. */
   const known = new Map<string, readonly string[]>()
   const read = shape.safeParse(value, {
@@ -54,7 +59,7 @@ export function validate(shape: z.ZodType, value: unknown, whole: string) {
       return issue.keys.map(key => [nameOf([...issue.path, key]), strange(key, known.get(name) ?? [])])
     return [[name || whole, objection(issue)]]
   })
-  return { error: new InvalidFields(Object.fromEntries(rows)) }
+  return { error: new InvalidFields(whole, Object.fromEntries(rows)) }
 }
 
 function isGiven(object: unknown, name: string): boolean {

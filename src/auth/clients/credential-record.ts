@@ -11,7 +11,7 @@
 //
 // This file does not decide which client may connect.
 
-import { createHash, createHmac, pbkdf2 } from 'node:crypto'
+import { createHash, createHmac, pbkdf2, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { ITERATIONS, MECHANISMS, type Mechanism } from '../../api/words.ts'
 import type { Random } from '../../base/random.ts'
@@ -54,8 +54,16 @@ export async function makeCredential(
 }
 
 /** Resolves with the hash of a password that a PLAIN credential stores. Takes one thread of Node's pool. */
-export async function saltPassword(password: string, salt: Uint8Array, iterations: number): Promise<Buffer> {
+async function saltPassword(password: string, salt: Uint8Array, iterations: number): Promise<Buffer> {
   return await derive(password, salt, iterations, HASH_BYTES, 'sha256')
+}
+
+/** Resolves with whether this is the password of the credential. Takes one thread of Node's pool. */
+export async function isPasswordOf(password: string, credential: Credential): Promise<boolean> {
+  const { mechanism, passwordHash, salt, iterations } = credential
+  const salted = await saltPassword(password, Buffer.from(salt, 'base64'), iterations)
+  const hash = mechanism === 'PLAIN' ? salted : Buffer.from(scramKeysOf(salted).passwordHash, 'base64')
+  return timingSafeEqual(hash, Buffer.from(passwordHash, 'base64'))
 }
 
 /** Returns the StoredKey and the ServerKey of a salted password (RFC 5802, section 3). */

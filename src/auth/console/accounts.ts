@@ -24,7 +24,7 @@ import {
 import { openDenylist } from './denylist.ts'
 import type { Identity, Role, Visitor } from './identity.ts'
 import { type Busy, createPasswordHashes, type HashParameters, type PasswordHashes } from './password-hash.ts'
-import { createPasswords, type SignInRefusal } from './passwords.ts'
+import { createPasswords, type Other, type OtherUsers, type SignInRefusal } from './passwords.ts'
 import { createSessionTokens, type SessionClaims } from './session-tokens.ts'
 import { createSignInThrottle } from './sign-in-throttle.ts'
 import { createTokenCheck } from './token-check.ts'
@@ -59,6 +59,16 @@ export interface Accounts {
   identify(token: string, visitor: Visitor): Promise<Identity | null>
   /** Resolves with the user who may use HTTP Basic with this name and password. Throws what the store throws. */
   checkPassword(username: string, password: string, visitor: Visitor): Promise<Identity | SignInRefusal>
+  /**
+   * The same for a face that users of a second store may call. A console user of the name comes first, and failures
+   * count as failed sign-ins of the name.
+   */
+  checkEither<Found>(
+    username: string,
+    password: string,
+    visitor: Visitor,
+    others: OtherUsers<Found>,
+  ): Promise<Identity | Other<Found> | SignInRefusal>
   /**
    * Resolves with null if the caller's token is the expected one. Wrong tokens are throttled as failed sign-ins of the
    * name are. Throws what the store throws.
@@ -232,6 +242,11 @@ export async function openAccounts({
 
     async checkPassword(username, password, visitor) {
       const found = await passwords.check(username, password, visitor)
+      return 'kind' in found ? found : identityOf(found, visitor, null)
+    },
+
+    async checkEither(username, password, visitor, others) {
+      const found = await passwords.checkEither(username, password, visitor, others)
       return 'kind' in found ? found : identityOf(found, visitor, null)
     },
 

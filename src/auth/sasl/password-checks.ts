@@ -1,17 +1,18 @@
-// Compares passwords with stored PBKDF2 hashes: two at a time, because one check takes a thread of Node's pool for
-// milliseconds, and up to 150 ms with the most iterations. Clients that reconnect together share one check, and a
-// password that was right is remembered for a minute. Of each address two checks at most stand in the line of all, so
-// that an address with thousands of them, or with slow ones, keeps no other one waiting.
+// Compares passwords with the stored PBKDF2 hashes of PLAIN, and with the keys of SCRAM that come from such a hash: two
+// at a time, because one check takes a thread of Node's pool for milliseconds, and up to 150 ms with the most
+// iterations. Clients that reconnect together share one check, and a password that was right is remembered for a
+// minute. Of each address two checks at most stand in the line of all, so that an address with thousands of them, or
+// with slow ones, keeps no other one waiting.
 //
 // The memory holds no password. Its keys are HMACs of the name, the stored credential and the password, with a random
 // key of this process. After the credential has changed, no old key matches.
 
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { type Patience, patience } from '../../base/patience.ts'
 import type { Random } from '../../base/random.ts'
 import { Semaphore } from '../../base/semaphore.ts'
-import { type Credential, saltPassword } from '../clients/credential-record.ts'
+import { type Credential, isPasswordOf } from '../clients/credential-record.ts'
 import { AuthenticationBusy } from './mechanism.ts'
 
 const AT_ONCE = 2
@@ -34,6 +35,8 @@ export interface PasswordChecks {
    * AuthenticationBusy if too many checks wait, or if its turn does not come in 20 s.
    */
   isRight(username: string, credential: Credential, password: string, address: string): Promise<boolean>
+  /** Returns whether the password is remembered, which costs no hash. */
+  isRemembered(username: string, credential: Credential, password: string): boolean
 }
 
 /** The checks of one address. */
@@ -55,7 +58,7 @@ export function openPasswordChecks(
   /** The end of the memory of each right password, on Clock.monotonic(); the earliest end is first. */
   const right = new Map<string, number>()
 
-  async function check({ passwordHash, salt, iterations }: Credential, password: string, address: string) {
+  async function check(credential: Credential, password: string, address: string) {
     const line = lines.get(address) ?? { turns: new Semaphore(clock, AT_ONCE), checks: 0 }
     if (checks >= limits.waiting) throw new AuthenticationBusy(`${checks} passwords wait to be checked`)
     if (line.checks >= limits.waitingOfAddress)
@@ -65,12 +68,7 @@ export function openPasswordChecks(
     checks++
     const waiting = patience(clock, clock.monotonic() + limits.waitMs)
     try {
-      return await inTurn(line.turns, waiting, () =>
-        inTurn(turns, waiting, async () => {
-          const salted = await saltPassword(password, Buffer.from(salt, 'base64'), iterations)
-          return timingSafeEqual(salted, Buffer.from(passwordHash, 'base64'))
-        }),
-      )
+      return await inTurn(line.turns, waiting, () => inTurn(turns, waiting, () => isPasswordOf(password, credential)))
     } finally {
       checks--
       if (--line.checks === 0) lines.delete(address)
@@ -98,12 +96,19 @@ export function openPasswordChecks(
     }
   }
 
+  function nameOf(username: string, { mechanism, passwordHash, salt, iterations }: Credential, password: string) {
+    const said = JSON.stringify([username, mechanism, passwordHash, salt, iterations, password])
+    return createHmac('sha256', key).update(said).digest('base64')
+  }
+
+  const isKnown = (name: string) => (right.get(name) ?? 0) > clock.monotonic()
+
   return {
+    isRemembered: (username, credential, password) => isKnown(nameOf(username, credential, password)),
+
     async isRight(username, credential, password, address) {
-      const { passwordHash, salt, iterations } = credential
-      const said = JSON.stringify([username, passwordHash, salt, iterations, password])
-      const name = createHmac('sha256', key).update(said).digest('base64')
-      if ((right.get(name) ?? 0) > clock.monotonic()) return true
+      const name = nameOf(username, credential, password)
+      if (isKnown(name)) return true
       const shared = running.get(name)
       if (shared !== undefined) return await shared
       const run = check(credential, password, address).finally(() => running.delete(name))

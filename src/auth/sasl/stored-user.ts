@@ -16,18 +16,18 @@ export type StoredUser =
   | { readonly name: string; readonly credential: null; readonly why: string }
 
 /**
- * Loads the credential of a claimed name from the store, so that a change by any broker or program counts at once.
- * `name` is the prepared name, or the claimed one if no user can have it. `why` is for the log. Throws what the store
- * throws if it is away.
+ * Loads the credential of a claimed name from the store, so that a change by any broker or program counts at once. With
+ * a null mechanism the credential of any mechanism will do. `name` is the prepared name, or the claimed one if no user
+ * can have it. `why` is for the log. Throws what the store throws if it is away.
  */
-export async function findUser(store: Store, mechanism: Mechanism, claimed: string): Promise<StoredUser> {
+export async function findUser(store: Store, mechanism: Mechanism | null, claimed: string): Promise<StoredUser> {
   const name = saslprep(claimed)
   if (name === null || !isPossible(name)) return { name: claimed, credential: null, why: 'user not found' }
   try {
     const document = await store.load(KIND, name)
     if (document === null) return { name, credential: null, why: 'user not found' }
     const credential = credentialOf(name, document.fields)
-    if (credential.mechanism === mechanism) return { name, credential }
+    if (mechanism === null || credential.mechanism === mechanism) return { name, credential }
     return { name, credential: null, why: `user not found: the stored credential is for ${credential.mechanism}` }
   } catch (error) {
     // The client gets the answer for an unknown user, because another answer would tell that the user exists.

@@ -1,4 +1,5 @@
-// Every face of the HTTP port. A path outside of all faces is answered 404 (server.ts).
+// Every face of the HTTP port but that of the schema registry, which may have a port of its own (schema-registry.ts). A
+// path outside of all faces is answered 404 (server.ts).
 
 import type { AnyRoute, HttpRooms } from '../route.ts'
 import { allRoutes } from '../routes/all.ts'

@@ -7,6 +7,7 @@ import type { Identity } from '../../auth/console/identity.ts'
 import type { Caller } from '../access.ts'
 import type { Problem } from '../problems.ts'
 import type { AnyRoute } from '../route.ts'
+import type { InvalidFields } from '../validation.ts'
 
 export interface Face {
   /** The name, for messages about defects of the broker. */
@@ -20,20 +21,33 @@ export interface Face {
   readonly routes: readonly AnyRoute[]
   /** How a body is read, by its media type in lower case. Other types are answered 415. */
   readonly reads: Readonly<Record<string, ReadBody>>
-  /** The Content-Type of a good answer with a body, if its route sets no other. */
-  readonly writes: string
+  /** How a body without a Content-Type is read; undefined if it is answered 415. */
+  readonly readsUntyped?: ReadBody
+  /**
+   * The Content-Type of a good answer with a body, if its route sets no other. A function chooses it by the Accept
+   * header, and its choice is sent as it is.
+   */
+  readonly writes: string | ((accept: string | undefined) => string)
+  /** Headers of every answer of this face, errors too. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Returns the request target as the routes spell it, for clients of a foreign API that spell it in other ways. */
+  spell?(target: string): string
   /**
    * Resolves with the caller, null if any client may call the route, or the problem if the caller may not call it.
    * Throws what the store throws. It is called twice for a change: before the body is read, and when the body has
-   * arrived.
+   * arrived. `params` are the decoded parameters of the path, unchecked.
    */
-  admit(route: AnyRoute, caller: Caller): Promise<Identity | Problem | null>
+  admit(route: AnyRoute, caller: Caller, params: Params): Promise<Identity | Problem | null>
+  /** Returns the problem for a part of a request that does not fit its route; by default INVALID_REQUEST. */
+  misfit?(what: InvalidFields): Problem
   /**
    * Returns the body of an error in the form of this face. The status and the headers of the problem are sent as they
    * are. `accept` is the Accept header of the request.
    */
   errorOf(problem: Problem, requestId: string, accept: string | undefined): ErrorBody
 }
+
+export type Params = Readonly<Record<string, string | undefined>>
 
 /** Returns the value of the bytes, or the sentence that says why they are refused. */
 export type ReadBody = (bytes: Buffer) => { readonly value: unknown } | { readonly refused: string }
@@ -44,7 +58,10 @@ export interface ErrorBody {
   readonly body: object | string
 }
 
-/** Returns the face that owns the path of this request target; undefined if no face owns it. */
+/**
+ * Returns the face that owns the path of this request target; undefined if no face owns it. The path '' owns every
+ * path.
+ */
 export function faceAt(faces: readonly Face[], target: string): Face | undefined {
   const [path] = target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1) as [string]
   return faces.find(face => owns(face, path))
