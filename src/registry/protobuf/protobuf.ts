@@ -1,0 +1,61 @@
+// Protobuf schemas: the format that the registry knows, and what only Protobuf has.
+
+import type { Format, Printed, SchemaText, Strictness } from '../format.ts'
+import { check } from './check.ts'
+import { compare } from './compare.ts'
+import { compileFiles, isIndexed } from './compile.ts'
+import { load } from './load.ts'
+import type { Message, ProtobufSchema } from './model.ts'
+import { normalize } from './normalize.ts'
+import { print } from './print.ts'
+import type { ProtobufProgram } from './program.ts'
+import { toDescriptor } from './to-descriptor.ts'
+
+export type { ProtobufSchema } from './model.ts'
+export type { ProtobufProgram } from './program.ts'
+
+export const protobuf: Format<ProtobufSchema, ProtobufProgram> = {
+  type: 'PROTOBUF',
+
+  parse(source: SchemaText, strictness: Strictness): ProtobufSchema {
+    const schema = load(source, strictness)
+    if (strictness === 'new') check(schema)
+    return schema
+  },
+
+  print({ file }: ProtobufSchema): Printed {
+    return { canonical: print(file), normalized: print(normalize(file)) }
+  },
+
+  /** Clients send a Protobuf schema with its references, never with their texts in it. */
+  inlined({ file }: ProtobufSchema): string {
+    return print(file)
+  },
+
+  recordNames({ file }: ProtobufSchema): readonly string[] {
+    return [...indexed(file.messages)].map(({ fullName }) => fullName)
+  },
+
+  compare(reader: ProtobufSchema, writer: ProtobufSchema) {
+    return compare(reader, writer)
+  },
+
+  compile({ file, files }: ProtobufSchema): ProtobufProgram {
+    return compileFiles([file], files.values())
+  },
+}
+
+function* indexed(messages: readonly Message[]): Generator<Message> {
+  for (const message of messages.filter(isIndexed)) {
+    yield message
+    yield* indexed(message.messages)
+  }
+}
+
+/**
+ * The FileDescriptorProto as base64, for `format=serialized`. Confluent names the file of a schema "default"; a file that
+ * others import has its path as name.
+ */
+export function serialized(schema: ProtobufSchema, name = 'default'): string {
+  return Buffer.from(toDescriptor(schema, name)).toString('base64')
+}

@@ -1,0 +1,464 @@
+// Walks payloads of one message type without building values, with a stack of its own. A payload is
+//
+//   (tag value)*    tag = varint of number * 8 + wire type
+//
+// A message in a field is a length and such a sequence; a group is such a sequence up to a tag of its end. The walker is
+// stricter than parsers, which skip a known field with another wire type: that is a writer with another schema.
+
+import type { Fault, Walker } from '../format.ts'
+import { MOST_LEVELS } from '../format.ts'
+import type { ProtobufProgram } from './program.ts'
+import { ACTION } from './program.ts'
+import { WIRE } from './tables.ts'
+import { isUtf8 } from './utf8.ts'
+
+/** The message of an unknown group: it has no fields. */
+const NO_MESSAGE = -1
+const BITS = 32
+
+/** `message` is a number of the program (messageAt). */
+export function walkerOf(program: ProtobufProgram, message: number): Walker {
+  return new ProtobufWalker(program, message)
+}
+
+class ProtobufWalker implements Walker {
+  readonly #program: ProtobufProgram
+  readonly #root: number
+  #bytes: Uint8Array = new Uint8Array(0)
+  #view: DataView = new DataView(new ArrayBuffer(0))
+  #start = 0
+  #at = 0
+  #level = 0
+  /** Of each open message. The end of a group is the end of what holds it, until its last tag comes. */
+  readonly #messages = new Int32Array(MOST_LEVELS)
+  readonly #ends = new Int32Array(MOST_LEVELS)
+  /** The tag that ends a group; 0 for a message with a length. */
+  readonly #endTags = new Uint32Array(MOST_LEVELS)
+  /** Where the bits of the required fields of each level begin in #seen. */
+  readonly #bits = new Int32Array(MOST_LEVELS)
+  #seen = new Uint32Array(16)
+  /** A packed value that the last run left: its action, or 0, its detail and its end. */
+  #packedAction = 0
+  #packedDetail = 0
+  #packedEnd = 0
+  /** Of the last varint: where the next byte is, or -1 if it is not valid. */
+  #next = 0
+  #wasCut = false
+
+  constructor(program: ProtobufProgram, root: number) {
+    this.#program = program
+    this.#root = root
+  }
+
+  begin(bytes: Uint8Array, from: number, to: number): void {
+    if (bytes !== this.#bytes) {
+      this.#bytes = bytes
+      this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    }
+    this.#start = from
+    this.#at = from
+    this.#level = -1
+    this.#packedAction = 0
+    this.#open(this.#root, to, 0)
+  }
+
+  run(steps: number): 'more' | Fault | null {
+    let left = steps
+    if (this.#packedAction !== 0) {
+      const rest = this.#packed(left)
+      if (typeof rest !== 'number') return rest
+      left = rest
+    }
+    return this.#run(left)
+  }
+
+  #run(steps: number): 'more' | Fault | null {
+    const { starts, lengths, actions, details, required } = this.#program
+    const bytes = this.#bytes
+    let left = steps
+    let at = this.#at
+    let message = this.#messages[this.#level] as number
+    let end = this.#ends[this.#level] as number
+    let start = message < 0 ? 0 : (starts[message] as number)
+    let length = message < 0 ? 0 : (lengths[message] as number)
+    let hasRequired = message >= 0 && (this.#program.requiredCounts[message] as number) > 0
+    for (;;) {
+      // One round is one field, or the end of a message.
+      let isMoved = false
+      if (at >= end) {
+        const fault = this.#close(at)
+        if (fault !== null) return fault
+        if (this.#level < 0) return null
+        isMoved = true
+      } else {
+        if (left-- <= 0) {
+          this.#at = at
+          return 'more'
+        }
+        const tagAt = at
+        let tag = bytes[at++] as number
+        if (tag >= 0x80) {
+          tag = this.#tag(tagAt, end)
+          at = this.#next
+        }
+        if (tag < 8) return this.#badTag(tagAt, at)
+        let action: number
+        let detail = -1
+        let bit = 0
+        if (tag < length) {
+          const index = start + tag
+          action = actions[index] as number
+          detail = details[index] as number
+          if (hasRequired) bit = required[index] as number
+        } else {
+          const index = message < 0 ? -1 : this.#sparse(message, tag)
+          action = index < 0 ? ACTION.skip : (this.#program.sparseActions[index] as number)
+          if (index >= 0) {
+            detail = this.#program.sparseDetails[index] as number
+            bit = this.#program.sparseRequired[index] as number
+          }
+        }
+        if (bit !== 0) this.#mark(bit)
+        switch (action) {
+          case ACTION.varint: {
+            // Most varints have one byte.
+            if (at < end && (bytes[at] as number) < 0x80) at++
+            else {
+              this.#varint(at, end)
+              at = this.#next
+              if (at < 0) return this.#badVarint(tagAt, tag)
+            }
+            break
+          }
+          case ACTION.bool: {
+            if (at >= end) return this.#cut(tagAt, tag)
+            if ((bytes[at++] as number) > 1) return this.#fault('bad-value', tagAt, tag, 'a bool is 0 or 1')
+            break
+          }
+          case ACTION.fixed32:
+          case ACTION.fixed64: {
+            at += action === ACTION.fixed32 ? 4 : 8
+            if (at > end) return this.#cut(tagAt, tag)
+            break
+          }
+          case ACTION.string:
+          case ACTION.bytes:
+          case ACTION.message: {
+            let size: number
+            if (at < end && (bytes[at] as number) < 0x80) size = bytes[at++] as number
+            else {
+              size = this.#varint(at, end)
+              at = this.#next
+              if (at < 0) return this.#badVarint(tagAt, tag)
+            }
+            if (size > end - at) return this.#tooLong(tagAt, tag, size, end - at)
+            if (action === ACTION.message) {
+              if (this.#level + 1 >= MOST_LEVELS) return this.#tooDeep(tagAt, tag)
+              this.#open(detail, at + size, 0)
+              isMoved = true
+            } else {
+              if (action === ACTION.string && !isUtf8(bytes, this.#view, at, at + size)) {
+                return this.#fault('bad-value', tagAt, tag, 'the string is not UTF-8')
+              }
+              left -= size >> 8
+              at += size
+            }
+            break
+          }
+          case ACTION.group: {
+            if (this.#level + 1 >= MOST_LEVELS) return this.#tooDeep(tagAt, tag)
+            this.#open(detail, end, tag + 1)
+            isMoved = true
+            break
+          }
+          case ACTION.closedEnum: {
+            const fault = this.#closedEnum(at, end, tagAt, tag, detail)
+            if (fault !== null) return fault
+            at = this.#next
+            break
+          }
+          case ACTION.wrong:
+            return this.#wrongWire(tagAt, tag)
+          case ACTION.skip: {
+            const wire = tag & 7
+            if (wire === WIRE.endOfGroup) {
+              if (tag !== (this.#endTags[this.#level] as number)) {
+                return this.#fault('bad-value', tagAt, tag, 'the end of a group that did not begin here')
+              }
+              const fault = this.#closeGroup(tagAt)
+              if (fault !== null) return fault
+              isMoved = true
+            } else if (wire === WIRE.group) {
+              if (this.#level + 1 >= MOST_LEVELS) return this.#tooDeep(tagAt, tag)
+              this.#open(NO_MESSAGE, end, tag + 1)
+              isMoved = true
+            } else {
+              const fault = this.#skip(at, end, tagAt, tag)
+              if (fault !== null) return fault
+              at = this.#next
+            }
+            break
+          }
+          default: {
+            const size = this.#varint(at, end)
+            at = this.#next
+            if (at < 0) return this.#badVarint(tagAt, tag)
+            if (size > end - at) return this.#tooLong(tagAt, tag, size, end - at)
+            this.#at = at
+            this.#packedAction = action
+            this.#packedDetail = detail
+            this.#packedEnd = at + size
+            const rest = this.#packed(left)
+            if (typeof rest !== 'number') return rest
+            left = rest
+            at = this.#at
+          }
+        }
+      }
+      if (isMoved) {
+        message = this.#messages[this.#level] as number
+        end = this.#ends[this.#level] as number
+        start = message < 0 ? 0 : (starts[message] as number)
+        length = message < 0 ? 0 : (lengths[message] as number)
+        hasRequired = message >= 0 && (this.#program.requiredCounts[message] as number) > 0
+      }
+    }
+  }
+
+  /** Elements side by side, up to #packedEnd. Returns the steps that are left. */
+  #packed(steps: number): number | 'more' | Fault {
+    const bytes = this.#bytes
+    const end = this.#packedEnd
+    const action = this.#packedAction
+    let at = this.#at
+    let left = steps
+    if (action === ACTION.packedFixed32 || action === ACTION.packedFixed64) {
+      const size = action === ACTION.packedFixed32 ? 4 : 8
+      if ((end - at) % size !== 0)
+        return this.#badPacked(at, `${end - at} bytes hold no whole number of values of ${size}`)
+      at = end
+    }
+    while (at < end) {
+      if (left-- <= 0) {
+        this.#at = at
+        return 'more'
+      }
+      if (action === ACTION.packedBool) {
+        if ((bytes[at] as number) > 1) return this.#badPacked(at, 'a bool is 0 or 1')
+        at++
+      } else if (action === ACTION.packedClosedEnum) {
+        const fault = this.#closedEnum(at, end, at, 0, this.#packedDetail)
+        if (fault !== null) return fault
+        at = this.#next
+      } else if ((bytes[at] as number) < 0x80) at++
+      else {
+        this.#varint(at, end)
+        if (this.#next < 0) return this.#badPacked(at, this.#varintMistake())
+        at = this.#next
+      }
+    }
+    this.#at = at
+    this.#packedAction = 0
+    return left
+  }
+
+  /** Leaves messages with a length whose end is `at`. */
+  #close(at: number): Fault | null {
+    const level = this.#level
+    if ((this.#endTags[level] as number) !== 0) {
+      const number = (this.#endTags[level] as number) >>> 3
+      return this.#faultText('truncated', at, `the group ${number} has no end`)
+    }
+    const missing = this.#missing(at)
+    if (missing !== null) return missing
+    this.#level = level - 1
+    return null
+  }
+
+  #closeGroup(at: number): Fault | null {
+    const missing = this.#missing(at)
+    if (missing !== null) return missing
+    this.#level--
+    return null
+  }
+
+  #open(message: number, end: number, endTag: number): void {
+    const level = ++this.#level
+    this.#messages[level] = message
+    this.#ends[level] = end
+    this.#endTags[level] = endTag
+    const count = message < 0 ? 0 : (this.#program.requiredCounts[message] as number)
+    const from = level === 0 ? 0 : this.#bitsEnd(level - 1)
+    this.#bits[level] = from
+    if (count === 0) return
+    const words = Math.ceil(count / BITS)
+    if (from + words > this.#seen.length) {
+      const larger = new Uint32Array(2 * (from + words))
+      larger.set(this.#seen)
+      this.#seen = larger
+    }
+    this.#seen.fill(0, from, from + words)
+  }
+
+  #bitsEnd(level: number): number {
+    const message = this.#messages[level] as number
+    const count = message < 0 ? 0 : (this.#program.requiredCounts[message] as number)
+    return (this.#bits[level] as number) + Math.ceil(count / BITS)
+  }
+
+  #mark(bit: number): void {
+    const word = (this.#bits[this.#level] as number) + ((bit - 1) >> 5)
+    this.#seen[word] = (this.#seen[word] as number) | (1 << ((bit - 1) & 31))
+  }
+
+  #missing(at: number): Fault | null {
+    const message = this.#messages[this.#level] as number
+    const count = message < 0 ? 0 : (this.#program.requiredCounts[message] as number)
+    const from = this.#bits[this.#level] as number
+    for (let bit = 0; bit < count; bit++) {
+      if (((this.#seen[from + (bit >> 5)] as number) & (1 << (bit & 31))) !== 0) continue
+      const { fields = [], fullName = '' } = this.#program.messages[message] ?? {}
+      const name = fields.filter(({ isRequired }) => isRequired)[bit]?.name ?? ''
+      return this.#faultText('bad-value', at, `the required field "${name}" of ${fullName} is missing`)
+    }
+    return null
+  }
+
+  /** The index of a large tag in the sparse tables; -1 if no field has it. */
+  #sparse(message: number, tag: number): number {
+    const { sparseTags, sparseStarts } = this.#program
+    let low = sparseStarts[message] as number
+    let high = (sparseStarts[message + 1] as number) - 1
+    while (low <= high) {
+      const middle = (low + high) >> 1
+      const found = sparseTags[middle] as number
+      if (found === tag) return middle
+      if (found < tag) low = middle + 1
+      else high = middle - 1
+    }
+    return -1
+  }
+
+  /** A tag of more than one byte; less than 8 if it is not valid. */
+  #tag(from: number, end: number): number {
+    const tag = this.#varint(from, end)
+    return this.#next < 0 || tag > 0xffffffff ? 0 : tag
+  }
+
+  /** Reads a varint; above 2^53 its value is about right. Sets #next, to -1 if the bytes are no varint of 64 bits. */
+  #varint(from: number, end: number): number {
+    const bytes = this.#bytes
+    let value = 0
+    let factor = 1
+    let at = from
+    this.#wasCut = false
+    while (at < end) {
+      const byte = bytes[at++] as number
+      value += (byte & 0x7f) * factor
+      if (byte < 0x80) {
+        // The tenth byte holds the last one of 64 bits.
+        this.#next = at - from === 10 && byte > 1 ? -1 : at
+        return value
+      }
+      if (at - from === 10) {
+        this.#next = -1
+        return 0
+      }
+      factor *= 128
+    }
+    this.#wasCut = true
+    this.#next = -1
+    return 0
+  }
+
+  #closedEnum(from: number, end: number, tagAt: number, tag: number, detail: number): Fault | null {
+    const value = this.#varint(from, end)
+    if (this.#next < 0) return this.#badVarint(tagAt, tag)
+    // Negative numbers come as 64 bits.
+    const number = value > 2 ** 63 ? value - 2 ** 64 : value
+    const type = this.#program.enums[detail]
+    const exact = value > 2 ** 53 ? this.#lowBits(from) : number
+    if (type === undefined || type.names.has(exact)) return null
+    return this.#fault('bad-value', tagAt, tag, `the enum ${type.fullName} has no value ${exact}`)
+  }
+
+  /** The low 32 bits of the varint at `at`, as a signed number. */
+  #lowBits(at: number): number {
+    let value = 0
+    for (let index = 0; index < 5; index++) value |= ((this.#bytes[at + index] as number) & 0x7f) << (7 * index)
+    return value
+  }
+
+  #skip(from: number, end: number, tagAt: number, tag: number): Fault | null {
+    const wire = tag & 7
+    if (wire === WIRE.varint) {
+      this.#varint(from, end)
+      return this.#next < 0 ? this.#badVarint(tagAt, tag) : null
+    }
+    if (wire === WIRE.bytes) {
+      const size = this.#varint(from, end)
+      if (this.#next < 0) return this.#badVarint(tagAt, tag)
+      if (size > end - this.#next) return this.#tooLong(tagAt, tag, size, end - this.#next)
+      this.#next += size
+      return null
+    }
+    if (wire !== WIRE.fixed32 && wire !== WIRE.fixed64) {
+      return this.#fault('bad-value', tagAt, tag, `no value has the wire type ${wire}`)
+    }
+    this.#next = from + (wire === WIRE.fixed32 ? 4 : 8)
+    return this.#next > end ? this.#cut(tagAt, tag) : null
+  }
+
+  #badTag(at: number, next: number): Fault {
+    if (next >= 0) return this.#faultText('bad-value', at, 'no field has the number 0 or one above 536870911')
+    return this.#faultText(this.#wasCut ? 'truncated' : 'bad-value', at, this.#varintMistake())
+  }
+
+  #badVarint(at: number, tag: number): Fault {
+    return this.#fault(this.#wasCut ? 'truncated' : 'bad-value', at, tag, this.#varintMistake())
+  }
+
+  #varintMistake(): string {
+    return this.#wasCut ? 'a varint goes on beyond the end' : 'a varint has more than 64 bits'
+  }
+
+  #badPacked(at: number, text: string): Fault {
+    return this.#faultText(this.#wasCut ? 'truncated' : 'bad-value', at, `a packed field: ${text}`)
+  }
+
+  #cut(at: number, tag: number): Fault {
+    return this.#fault('truncated', at, tag, 'its value goes on beyond the end')
+  }
+
+  #tooLong(at: number, tag: number, size: number, left: number): Fault {
+    return this.#fault('truncated', at, tag, `its length is ${size}, and ${left} bytes are left`)
+  }
+
+  #tooDeep(at: number, tag: number): Fault {
+    return this.#fault('too-deep', at, tag, `messages stand in each other over more than ${MOST_LEVELS} levels`)
+  }
+
+  #wrongWire(at: number, tag: number): Fault {
+    const field = this.#field(tag)
+    const text = `the wire type ${tag & 7} does not fit ${field?.isRepeated === true ? 'repeated ' : ''}${field?.type}`
+    return this.#fault('bad-value', at, tag, text)
+  }
+
+  #field(tag: number) {
+    const message = this.#program.messages[this.#messages[this.#level] as number]
+    return message?.fields.find(({ number }) => number === Math.floor(tag / 8))
+  }
+
+  #fault(reason: Fault['reason'], at: number, tag: number, text: string): Fault {
+    const message = this.#program.messages[this.#messages[this.#level] as number]
+    const number = Math.floor(tag / 8)
+    const field = this.#field(tag)
+    const name = field === undefined ? `field ${number}` : `field "${field.name}"`
+    const owner = message === undefined ? '' : ` of ${message.fullName}`
+    return this.#faultText(reason, at, number === 0 ? text : `${name}${owner}: ${text}`)
+  }
+
+  #faultText(reason: Fault['reason'], at: number, text: string): Fault {
+    return { reason, message: `at byte ${at - this.#start}, ${text}` }
+  }
+}
