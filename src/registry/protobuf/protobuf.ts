@@ -23,8 +23,8 @@ export const protobuf: Format<ProtobufSchema, ProtobufProgram> = {
     return schema
   },
 
-  print({ file }: ProtobufSchema): Printed {
-    return { canonical: print(file), normalized: print(normalize(file)) }
+  print(schema: ProtobufSchema): Printed {
+    return { canonical: print(schema.file), normalized: print(normalize(schema)) }
   },
 
   /** Clients send a Protobuf schema with its references, never with their texts in it. */

@@ -1,7 +1,7 @@
 // The names that files declare, and how a name is looked up from a place in a file: from the innermost scope outwards, as
 // protoc does (DescriptorBuilder::LookupSymbol).
 
-import type { Enum, Extend, File, Message } from './model.ts'
+import type { Enum, Extend, Field, File, Message } from './model.ts'
 import { everyMessage } from './model.ts'
 
 /** Something that has names below it, or that is one: only messages and enums are types. */
@@ -52,9 +52,17 @@ function* declaredEnums(scope: string, enums: readonly Enum[]): Generator<readon
 }
 
 function* extensions(scope: string, extend: readonly Extend[]): Generator<readonly [string, Declared]> {
-  for (const { fields } of extend) {
-    for (const field of fields) yield [below(scope, field.name), 'value']
-  }
+  for (const [name] of extendedFields(scope, extend)) yield [name, 'value']
+}
+
+/** The extensions that a file declares, by full name. */
+export function* extensionsIn(file: File): Generator<readonly [string, Field]> {
+  yield* extendedFields(file.package, file.extends)
+  for (const message of everyMessage(file.messages)) yield* extendedFields(message.fullName, message.extends)
+}
+
+function* extendedFields(scope: string, extend: readonly Extend[]): Generator<readonly [string, Field]> {
+  for (const { fields } of extend) for (const field of fields) yield [below(scope, field.name), field]
 }
 
 export function below(scope: string, name: string): string {

@@ -196,22 +196,21 @@ function numberText(type: string, text: string): string {
   if (type !== 'double' && type !== 'float') return decimal(text)
   if (/inf|nan/i.test(text)) return text.toLowerCase().replace('infinity', 'inf').replace('-nan', 'nan')
   const value = Number(decimal(text))
-  return type === 'float' ? shortFloat(value) : cText(value)
+  return type === 'float' ? shortest(Math.fround(value), 6, 9, Math.fround) : shortest(value, 15, 17, Number)
 }
 
-/** Six digits if they are the same float, else nine. */
-function shortFloat(value: number): string {
-  const float = Math.fround(value)
-  for (let digits = 6; digits < 9; digits++) {
-    if (Math.fround(Number(float.toPrecision(digits))) === float) return cText(Number(float.toPrecision(digits)))
-  }
-  return cText(Number(float.toPrecision(9)))
+/** With `few` digits if they are the same value, else with `many`. */
+function shortest(value: number, few: number, many: number, round: (value: number) => number): string {
+  const digits = round(Number(value.toPrecision(few))) === value ? few : many
+  return cText(value, digits)
 }
 
-/** `1e+20` where JavaScript writes 100000000000000000000, as C's "%g" does. */
-function cText(value: number): string {
-  const [digits = '', exponent = '0'] = value.toExponential().split('e')
+/** C's "%.<digits>g": `1e+20` and not 100000000000000000000. */
+function cText(value: number, digits: number): string {
+  const [number = '', exponent = '0'] = value.toExponential(digits - 1).split('e')
   const power = Number(exponent)
-  if (power >= -5 && power < 15) return String(value)
-  return `${digits}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
+  const short = number.includes('.') ? number.replace(/\.?0+$/, '') : number
+  if (power >= -4 && power < digits)
+    return value.toFixed(Math.max(digits - 1 - power, 0)).replace(/\.0*$|(\.\d*?)0+$/, '$1')
+  return `${short}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
 }
