@@ -123,9 +123,9 @@ function extensionsOf(files: Iterable<File>): Map<Message, ExtensionField[]> {
   return found
 }
 
-/** Message indexes count no entries of maps. */
+/** Message indexes count the messages that the text declares as such: no entries of maps, and no groups. */
 export function isIndexed(message: Message): boolean {
-  return message.role !== 'map-entry'
+  return message.role === 'plain'
 }
 
 /** proto3 strings must be UTF-8; proto2 ones are bytes for a parser. */

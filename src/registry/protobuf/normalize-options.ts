@@ -121,7 +121,7 @@ function messageOf(field: Field | null): Message | null {
 function finish(value: OptionValue): OptionValue {
   switch (value.kind) {
     case 'number':
-      return { kind: 'number', text: decimal(value.text) }
+      return { kind: 'number', text: numberText(value.text) }
     case 'list':
       return { kind: 'list', items: value.items.map(finish) }
     case 'message':
@@ -129,6 +129,13 @@ function finish(value: OptionValue): OptionValue {
     default:
       return value
   }
+}
+
+/** Integers keep all digits; `1.50` and `15e-1` are 1.5. */
+function numberText(text: string): string {
+  const number = decimal(text)
+  const value = /^-?\d+$/.test(number) ? Number.NaN : Number(number)
+  return Number.isFinite(value) ? String(value) : number
 }
 
 function finishEntry({ name, value }: OptionEntry): OptionEntry[] {

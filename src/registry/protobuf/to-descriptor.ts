@@ -2,7 +2,7 @@
 // a map is named `FooEntry`, optional fields of proto3 have oneofs of their own behind all others, and JSON names are
 // written out. Clients ask for it with `format=serialized`.
 
-import { isIndexed, jsonNameOf } from './compile.ts'
+import { jsonNameOf } from './compile.ts'
 import * as json from './descriptor-json.ts'
 import { descriptorsWith, fileDescriptorIn } from './descriptor-program.ts'
 import { encode } from './encode.ts'
@@ -58,7 +58,7 @@ class Writer {
 
   #message(message: Message): json.MessageJson {
     const { fullName, oneofs } = message
-    const synthetic = isIndexed(message) ? message.fields.filter(field => this.#isSynthetic(field)) : []
+    const synthetic = message.role !== 'map-entry' ? message.fields.filter(field => this.#isSynthetic(field)) : []
     const names = syntheticNames(message, synthetic)
     const oneofIndex = (field: Field): number => {
       const own = synthetic.indexOf(field)
@@ -82,7 +82,7 @@ class Writer {
         ...oneofs.map(oneof => ({ name: oneof.name, ...this.#options(oneof.options, json.ONEOF_OPTIONS, fullName) })),
         ...names.map(name => ({ name })),
       ],
-      ...(isIndexed(message) ? options : { options: { ...options.options, mapEntry: true } }),
+      ...(message.role !== 'map-entry' ? options : { options: { ...options.options, mapEntry: true } }),
       ...reservedOf(message.reserved, 1),
     }
   }
