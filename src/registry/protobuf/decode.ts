@@ -8,6 +8,9 @@ import type { MessageValue, Value } from './read-values.ts'
 import { isMessage, readMessage, TooLarge } from './read-values.ts'
 import { walkerOf } from './walker.ts'
 
+/** More than any payload takes. */
+const ALL_STEPS = 2 ** 30
+
 /** `fields` shows messages like Timestamp by their fields, as any other one: so descriptors.ts reads and writes options. */
 export type JsonForm = 'proto3' | 'fields'
 
@@ -23,7 +26,7 @@ export function decode(
 ): string | Fault {
   const walker = walkerOf(program, message)
   walker.begin(bytes, from, to)
-  const fault = walker.run(Number.POSITIVE_INFINITY)
+  const fault = walker.run(ALL_STEPS)
   if (fault !== null && fault !== 'more') return fault
   try {
     const value = readMessage(program, message, bytes, { from, to }, mostBytes)
@@ -212,7 +215,7 @@ class Printer {
     if (number === undefined || this.#anys > 32) return false
     const walker = walkerOf(this.#program, number)
     walker.begin(body, 0, body.length)
-    if (walker.run(Number.POSITIVE_INFINITY) !== null) return false
+    if (walker.run(ALL_STEPS) !== null) return false
     const inner = readMessage(this.#program, number, body, { from: 0, to: body.length }, this.#left)
     const type = this.#type(inner)
     this.#anys++

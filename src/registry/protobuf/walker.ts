@@ -12,6 +12,10 @@ import { ACTION } from './program.ts'
 import { WIRE } from './tables.ts'
 import { isUtf8 } from './utf8.ts'
 
+// As constants of the module they cost no look-up in the loop.
+const { varint: VARINT, bool: BOOL, closedEnum: CLOSED_ENUM, fixed32: FIXED32, fixed64: FIXED64 } = ACTION
+const { string: STRING, bytes: BYTES, message: MESSAGE, group: GROUP, wrong: WRONG, skip: SKIP } = ACTION
+
 /** The message of an unknown group: it has no fields. */
 const NO_MESSAGE = -1
 const BITS = 32
@@ -24,6 +28,7 @@ export function walkerOf(program: ProtobufProgram, message: number): Walker {
 class ProtobufWalker implements Walker {
   readonly #program: ProtobufProgram
   readonly #root: number
+  readonly #hasRequired: boolean
   #bytes: Uint8Array = new Uint8Array(0)
   #view: DataView = new DataView(new ArrayBuffer(0))
   #start = 0
@@ -48,6 +53,7 @@ class ProtobufWalker implements Walker {
   constructor(program: ProtobufProgram, root: number) {
     this.#program = program
     this.#root = root
+    this.#hasRequired = program.requiredCounts.some(count => count > 0)
   }
 
   begin(bytes: Uint8Array, from: number, to: number): void {
@@ -86,9 +92,11 @@ class ProtobufWalker implements Walker {
       // One round is one field, or the end of a message.
       let isMoved = false
       if (at >= end) {
-        const fault = this.#close(at)
-        if (fault !== null) return fault
-        if (this.#level < 0) return null
+        if (hasRequired || (this.#endTags[this.#level] as number) !== 0) {
+          const fault = this.#unclosed(at)
+          if (fault !== null) return fault
+        }
+        if (--this.#level < 0) return null
         isMoved = true
       } else {
         if (left-- <= 0) {
@@ -98,8 +106,11 @@ class ProtobufWalker implements Walker {
         const tagAt = at
         let tag = bytes[at++] as number
         if (tag >= 0x80) {
-          tag = this.#tag(tagAt, end)
-          at = this.#next
+          if (at < end && (bytes[at] as number) < 0x80) tag += ((bytes[at++] as number) << 7) - 0x80
+          else {
+            tag = this.#tag(tagAt, end)
+            at = this.#next
+          }
         }
         if (tag < 8) return this.#badTag(tagAt, at)
         let action: number
@@ -112,7 +123,7 @@ class ProtobufWalker implements Walker {
           if (hasRequired) bit = required[index] as number
         } else {
           const index = message < 0 ? -1 : this.#sparse(message, tag)
-          action = index < 0 ? ACTION.skip : (this.#program.sparseActions[index] as number)
+          action = index < 0 ? SKIP : (this.#program.sparseActions[index] as number)
           if (index >= 0) {
             detail = this.#program.sparseDetails[index] as number
             bit = this.#program.sparseRequired[index] as number
@@ -120,44 +131,39 @@ class ProtobufWalker implements Walker {
         }
         if (bit !== 0) this.#mark(bit)
         switch (action) {
-          case ACTION.varint: {
-            // Most varints have one byte.
-            if (at < end && (bytes[at] as number) < 0x80) at++
+          case VARINT: {
+            // Nine bytes hold 63 bits: up to there every varint is valid.
+            const limit = end - at > 9 ? at + 9 : end
+            const from = at
+            while (at < limit && (bytes[at] as number) >= 0x80) at++
+            if (at < limit) at++
             else {
-              this.#varint(at, end)
+              this.#varint(from, end)
               at = this.#next
               if (at < 0) return this.#badVarint(tagAt, tag)
             }
             break
           }
-          case ACTION.bool: {
-            if (at >= end) return this.#cut(tagAt, tag)
-            if ((bytes[at++] as number) > 1) return this.#fault('bad-value', tagAt, tag, 'a bool is 0 or 1')
-            break
-          }
-          case ACTION.fixed32:
-          case ACTION.fixed64: {
-            at += action === ACTION.fixed32 ? 4 : 8
-            if (at > end) return this.#cut(tagAt, tag)
-            break
-          }
-          case ACTION.string:
-          case ACTION.bytes:
-          case ACTION.message: {
+          case STRING:
+          case BYTES:
+          case MESSAGE: {
             let size: number
             if (at < end && (bytes[at] as number) < 0x80) size = bytes[at++] as number
-            else {
+            else if (at + 1 < end && (bytes[at + 1] as number) < 0x80) {
+              size = ((bytes[at] as number) & 0x7f) + ((bytes[at + 1] as number) << 7)
+              at += 2
+            } else {
               size = this.#varint(at, end)
               at = this.#next
               if (at < 0) return this.#badVarint(tagAt, tag)
             }
             if (size > end - at) return this.#tooLong(tagAt, tag, size, end - at)
-            if (action === ACTION.message) {
+            if (action === MESSAGE) {
               if (this.#level + 1 >= MOST_LEVELS) return this.#tooDeep(tagAt, tag)
               this.#open(detail, at + size, 0)
               isMoved = true
             } else {
-              if (action === ACTION.string && !isUtf8(bytes, this.#view, at, at + size)) {
+              if (action === STRING && !isUtf8(bytes, this.#view, at, at + size)) {
                 return this.#fault('bad-value', tagAt, tag, 'the string is not UTF-8')
               }
               left -= size >> 8
@@ -165,28 +171,40 @@ class ProtobufWalker implements Walker {
             }
             break
           }
-          case ACTION.group: {
+          case BOOL: {
+            if (at >= end) return this.#cut(tagAt, tag)
+            if ((bytes[at++] as number) > 1) return this.#fault('bad-value', tagAt, tag, 'a bool is 0 or 1')
+            break
+          }
+          case FIXED32:
+          case FIXED64: {
+            at += action === FIXED32 ? 4 : 8
+            if (at > end) return this.#cut(tagAt, tag)
+            break
+          }
+          case GROUP: {
             if (this.#level + 1 >= MOST_LEVELS) return this.#tooDeep(tagAt, tag)
             this.#open(detail, end, tag + 1)
             isMoved = true
             break
           }
-          case ACTION.closedEnum: {
+          case CLOSED_ENUM: {
             const fault = this.#closedEnum(at, end, tagAt, tag, detail)
             if (fault !== null) return fault
             at = this.#next
             break
           }
-          case ACTION.wrong:
+          case WRONG:
             return this.#wrongWire(tagAt, tag)
-          case ACTION.skip: {
+          case SKIP: {
             const wire = tag & 7
             if (wire === WIRE.endOfGroup) {
               if (tag !== (this.#endTags[this.#level] as number)) {
                 return this.#fault('bad-value', tagAt, tag, 'the end of a group that did not begin here')
               }
-              const fault = this.#closeGroup(tagAt)
+              const fault = hasRequired ? this.#missing(tagAt) : null
               if (fault !== null) return fault
+              this.#level--
               isMoved = true
             } else if (wire === WIRE.group) {
               if (this.#level + 1 >= MOST_LEVELS) return this.#tooDeep(tagAt, tag)
@@ -262,24 +280,10 @@ class ProtobufWalker implements Walker {
     return left
   }
 
-  /** Leaves messages with a length whose end is `at`. */
-  #close(at: number): Fault | null {
-    const level = this.#level
-    if ((this.#endTags[level] as number) !== 0) {
-      const number = (this.#endTags[level] as number) >>> 3
-      return this.#faultText('truncated', at, `the group ${number} has no end`)
-    }
-    const missing = this.#missing(at)
-    if (missing !== null) return missing
-    this.#level = level - 1
-    return null
-  }
-
-  #closeGroup(at: number): Fault | null {
-    const missing = this.#missing(at)
-    if (missing !== null) return missing
-    this.#level--
-    return null
+  /** Why the message that ends at `at`, with its length, is not complete. */
+  #unclosed(at: number): Fault | null {
+    const endTag = this.#endTags[this.#level] as number
+    return endTag === 0 ? this.#missing(at) : this.#faultText('truncated', at, `the group ${endTag >>> 3} has no end`)
   }
 
   #open(message: number, end: number, endTag: number): void {
@@ -287,6 +291,11 @@ class ProtobufWalker implements Walker {
     this.#messages[level] = message
     this.#ends[level] = end
     this.#endTags[level] = endTag
+    if (this.#hasRequired) this.#clear(level, message)
+  }
+
+  /** Makes room for the bits of the required fields of a message that begins. */
+  #clear(level: number, message: number): void {
     const count = message < 0 ? 0 : (this.#program.requiredCounts[message] as number)
     const from = level === 0 ? 0 : this.#bitsEnd(level - 1)
     this.#bits[level] = from
