@@ -76,10 +76,7 @@ export function parseStrings(tokens: Tokens): string {
 
 /** A message in text format: `{ a: 1, b { c: 2 } [x.y]: 3 }`. */
 function parseMessage(tokens: Tokens, open: string, close: string, level: number): OptionValue {
-  if (level > MOST_SCHEMA_LEVELS) {
-    const place = tokens.place(tokens.peek.at)
-    throw new InvalidSchema(`${place}: the value of the option has more than ${MOST_SCHEMA_LEVELS} levels`)
-  }
+  checkLevel(tokens, level)
   tokens.expect(open)
   const entries: OptionEntry[] = []
   while (!tokens.accept(close)) {
@@ -105,10 +102,17 @@ function parseEntryValue(tokens: Tokens, level: number): OptionValue {
   if (tokens.is('{')) return parseMessage(tokens, '{', '}', level)
   if (tokens.is('<')) return parseMessage(tokens, '<', '>', level)
   if (!tokens.accept('[')) return parseScalar(tokens)
+  checkLevel(tokens, level)
   const items: OptionValue[] = []
   if (tokens.accept(']')) return { kind: 'list', items }
   do items.push(parseEntryValue(tokens, level + 1))
   while (tokens.accept(','))
   tokens.expect(']')
   return { kind: 'list', items }
+}
+
+function checkLevel(tokens: Tokens, level: number): void {
+  if (level <= MOST_SCHEMA_LEVELS) return
+  const place = tokens.place(tokens.peek.at)
+  throw new InvalidSchema(`${place}: the value of the option has more than ${MOST_SCHEMA_LEVELS} levels`)
 }

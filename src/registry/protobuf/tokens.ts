@@ -89,15 +89,13 @@ export class Tokens {
     if (number !== null) return this.#number(number, at)
     const string = this.#match(STRING)
     if (string !== null) return this.#string(string, at)
+    if (this.#text.startsWith('/*', at)) throw new InvalidSchema(`${this.place(at)}: the comment has no end`)
     const sign = this.#match(SIGN)
     if (sign !== null) return { kind: 'sign', text: sign, at }
     const character = String.fromCodePoint(this.#text.codePointAt(at) ?? 0)
-    const wrong = { '"': 'the string has no end', "'": 'the string has no end', '/': 'the comment has no end' }[
-      character
-    ]
-    throw new InvalidSchema(
-      `${this.place(at)}: ${wrong ?? `no statement has the character ${JSON.stringify(character)}`}`,
-    )
+    const isQuote = character === '"' || character === "'"
+    const mistake = isQuote ? 'the string has no end' : `no statement has the character ${JSON.stringify(character)}`
+    throw new InvalidSchema(`${this.place(at)}: ${mistake}`)
   }
 
   #number(text: string, at: number): Token {

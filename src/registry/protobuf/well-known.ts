@@ -86,6 +86,10 @@ export function isWellKnown(path: string): boolean {
   return TEXTS.has(path)
 }
 
+export function wellKnownPaths(): string[] {
+  return [...TEXTS.keys()]
+}
+
 /** The file, linked. All schemas share it. */
 export function wellKnownFile(path: string): File {
   const known = FILES.get(path)
