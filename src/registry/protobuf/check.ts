@@ -12,6 +12,7 @@ import {
   isSet,
   LAST_INTERNAL_NUMBER,
   MOST_FIELD_NUMBER,
+  membersByOneof,
 } from './model.ts'
 import { declarations, symbolsOf } from './symbols.ts'
 
@@ -52,23 +53,26 @@ function checkMessage(message: Message): void {
   const ranges = message.reserved.flatMap(reserved => reserved.ranges)
   const names = new Set(message.reserved.flatMap(reserved => reserved.names))
   checkReserved(message.fullName, message.reserved, [...ranges, ...extensionRanges(message)], 1)
+  const reserved = new Numbers(ranges)
+  const extended = new Numbers(extensionRanges(message))
   for (const field of message.fields) {
     const place = `The field "${field.name}" of "${message.fullName}"`
     checkNumber(field, place)
     const other = numbers.get(field.number)
     if (other !== undefined) throw new InvalidSchema(`${place} has the number ${field.number} of "${other}"`)
     numbers.set(field.number, field.name)
-    if (isIn(ranges, field.number))
+    if (reserved.has(field.number))
       throw new InvalidSchema(`${place} has the number ${field.number}, which is reserved`)
     if (names.has(field.name)) throw new InvalidSchema(`${place} has a name that is reserved`)
-    if (isIn(extensionRanges(message), field.number)) {
+    if (extended.has(field.number)) {
       throw new InvalidSchema(`${place} has the number ${field.number} of an extension range`)
     }
     checkField(field, message.file, place)
   }
-  for (const oneof of message.oneofs) {
-    if (message.fields.some(field => field.oneof === oneof)) continue
-    throw new InvalidSchema(`The oneof "${oneof.name}" of "${message.fullName}" has no fields: expected at least one`)
+  const filled = membersByOneof(message.fields)
+  const empty = message.oneofs.find(oneof => !filled.has(oneof))
+  if (empty !== undefined) {
+    throw new InvalidSchema(`The oneof "${empty.name}" of "${message.fullName}" has no fields: expected at least one`)
   }
   if (message.file.syntax === 'proto3') checkProto3(message)
   for (const extend of message.extends) checkExtend(extend, message.file)
@@ -128,6 +132,7 @@ function checkEnum(type: Enum): void {
   const ranges = type.reserved.flatMap(reserved => reserved.ranges)
   const names = new Set(type.reserved.flatMap(reserved => reserved.names))
   checkReserved(type.fullName, type.reserved, ranges, -(2 ** 31))
+  const reserved = new Numbers(ranges)
   const numbers = new Map<number, string>()
   const hasAliases = isSet(type.options, 'allow_alias')
   for (const { name, number } of type.values) {
@@ -137,13 +142,31 @@ function checkEnum(type: Enum): void {
       throw new InvalidSchema(`${place} has the number ${number} of "${other}": expected another one, or allow_alias`)
     }
     numbers.set(number, name)
-    if (isIn(ranges, number)) throw new InvalidSchema(`${place} has the number ${number}, which is reserved`)
+    if (reserved.has(number)) throw new InvalidSchema(`${place} has the number ${number}, which is reserved`)
     if (names.has(name)) throw new InvalidSchema(`${place} has a name that is reserved`)
   }
 }
 
-function isIn(ranges: readonly Range[], number: number): boolean {
-  return ranges.some(({ from, to }) => number >= from && number <= to)
+/** The numbers of ranges that do not overlap, for many questions. */
+class Numbers {
+  readonly #sorted: readonly Range[]
+
+  constructor(ranges: readonly Range[]) {
+    this.#sorted = [...ranges].sort((one, other) => one.from - other.from)
+  }
+
+  has(number: number): boolean {
+    let low = 0
+    let high = this.#sorted.length - 1
+    while (low <= high) {
+      const middle = (low + high) >> 1
+      const range = this.#sorted[middle]
+      if (range === undefined || number < range.from) high = middle - 1
+      else if (number > range.to) low = middle + 1
+      else return true
+    }
+    return false
+  }
 }
 
 /** No range begins below `least`, ends before it begins, or has a number of another one, and no name comes twice. */
@@ -162,16 +185,17 @@ function checkReserved(owner: string, reserved: readonly Reserved[], ranges: rea
     }
     last = range
   }
-  const names = reserved.flatMap(one => one.names)
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  const seen = new Set<string>()
+  const twice = reserved.flatMap(one => one.names).find(name => seen.size === seen.add(name).size)
   if (twice !== undefined) throw new InvalidSchema(`"${owner}" reserves the name "${twice}" twice`)
 }
 
 function checkExtend({ extendee, target, fields }: Extend, file: File): void {
+  const extended = new Numbers(target === null ? [] : extensionRanges(target))
   for (const field of fields) {
     const place = `The extension "${field.name}" of "${extendee}"`
     checkNumber(field, place)
-    if (target !== null && !isIn(extensionRanges(target), field.number)) {
+    if (target !== null && !extended.has(field.number)) {
       throw new InvalidSchema(`${place} has the number ${field.number}, which is in no extension range of that message`)
     }
     if (field.label === 'required') throw new InvalidSchema(`${place} is required, and no extension can be`)

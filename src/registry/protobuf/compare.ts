@@ -6,6 +6,7 @@ import type { Change, ChangeType } from './changes.ts'
 import { ChangeList } from './changes.ts'
 import { compareField } from './compare-fields.ts'
 import type { Enum, Field, Message, Oneof, ProtobufSchema } from './model.ts'
+import { membersByOneof } from './model.ts'
 
 const MOST_REASONS = 100
 
@@ -98,7 +99,9 @@ function sorted(numbers: readonly number[]): number[] {
 function compareMessages(list: ChangeList, writer: Message, reader: Message, path: string): void {
   const written = new Map(writer.fields.map(field => [field.number, field]))
   const read = new Map(reader.fields.map(field => [field.number, field]))
-  compareOneofs(list, { written, read, writer, reader }, path)
+  const fields = { written, read, writer, reader }
+  compareOneofs(list, fields, path)
+  const deleted = deletedOneofs(fields)
   for (const number of sorted([...written.keys(), ...read.keys()])) {
     const [one, other] = [written.get(number), read.get(number)]
     if (one !== undefined && other !== undefined) {
@@ -106,7 +109,7 @@ function compareMessages(list: ChangeList, writer: Message, reader: Message, pat
       if (movedOut)
         list.add('ONEOF_FIELD_MOVED_TO_TOP_LEVEL', place(path, other), `${sentence(other)} is in no oneof any more`)
       compareField(list, one, other, place(path, other))
-    } else if (one !== undefined) removed(list, one, { writer, reader, read }, path)
+    } else if (one !== undefined) removed(list, one, deleted, path)
     else if (other !== undefined) added(list, other, path)
   }
   compareTypes(list, writer, reader, path)
@@ -134,46 +137,49 @@ function added(list: ChangeList, field: Field, path: string): void {
   else list.add('REQUIRED_FIELD_ADDED', at, `the reader requires ${sentence(field)}, and the writer does not have it`)
 }
 
-function removed(list: ChangeList, field: Field, fields: Omit<Fields, 'written'>, path: string): void {
+function removed(list: ChangeList, field: Field, deleted: ReadonlySet<Oneof>, path: string): void {
   const at = place(path, field)
   const { oneof } = field
   if (oneof !== null) {
-    if (isDeleted(oneof, fields)) return
+    if (deleted.has(oneof)) return
     list.add('ONEOF_FIELD_REMOVED', at, `the reader has not ${sentence(field)} of the oneof "${oneof.name}"`)
   } else if (field.label !== 'required') list.add('FIELD_REMOVED', at, `${sentence(field)} is gone`)
   else list.add('REQUIRED_FIELD_REMOVED', at, `the reader has not ${sentence(field)}, which the writer requires`)
 }
 
-/** A oneof that goes with all its members loses nothing that a reader of the others could miss. */
-function isDeleted(oneof: Oneof, { writer, reader, read }: Omit<Fields, 'written'>): boolean {
-  if (reader.oneofs.some(({ name }) => name === oneof.name)) return false
-  return !writer.fields.some(field => field.oneof === oneof && read.has(field.number))
+/** Oneofs that go with all their members: a reader of the others misses nothing. */
+function deletedOneofs({ written, writer, reader, read }: Fields): Set<Oneof> {
+  const staying = namesOf(reader)
+  const deleted = new Set(writer.oneofs.filter(({ name }) => !staying.has(name)))
+  for (const { oneof, number } of written.values()) if (oneof !== null && read.has(number)) deleted.delete(oneof)
+  return deleted
 }
 
 function compareOneofs(list: ChangeList, { written, writer, reader }: Fields, path: string): void {
+  const members = membersByOneof(reader.fields)
   for (const oneof of reader.oneofs) {
     const origins = new Set<string>()
     let fromTop = 0
-    for (const { number, oneof: own } of reader.fields) {
-      const one = own === oneof ? written.get(number) : undefined
+    for (const { number } of members.get(oneof) ?? []) {
+      const one = written.get(number)
       if (one === undefined) continue
       origins.add(one.oneof === null ? `field ${number}` : `oneof ${one.oneof.name}`)
       if (one.oneof === null) fromTop++
     }
     if (origins.size < 2) continue
     const type = fromTop > 1 ? 'MULTIPLE_FIELDS_MOVED_TO_ONEOF' : 'FIELD_MOVED_TO_EXISTING_ONEOF'
-    const from = [...origins].join(' and ')
-    list.add(
-      type,
-      `${path}/${oneof.name}`,
-      `only one member of the oneof "${oneof.name}" can be set in the reader, and the writer sets ${from} at once`,
-    )
+    const sets = `the reader sets one member of the oneof "${oneof.name}" at most`
+    list.add(type, `${path}/${oneof.name}`, `${sets}, and the writer sets ${[...origins].join(' and ')} at once`)
   }
-  const names = new Set([...writer.oneofs, ...reader.oneofs].map(({ name }) => name))
-  for (const name of [...names].sort()) {
+  const old = namesOf(writer)
+  const young = namesOf(reader)
+  for (const name of [...new Set([...old, ...young])].sort()) {
     const at = `${path}/${name}`
-    if (!reader.oneofs.some(oneof => oneof.name === name)) list.add('ONEOF_REMOVED', at, `the oneof "${name}" is gone`)
-    else if (!writer.oneofs.some(oneof => oneof.name === name))
-      list.add('ONEOF_ADDED', at, `the oneof "${name}" is new`)
+    if (!young.has(name)) list.add('ONEOF_REMOVED', at, `the oneof "${name}" is gone`)
+    else if (!old.has(name)) list.add('ONEOF_ADDED', at, `the oneof "${name}" is new`)
   }
+}
+
+function namesOf({ oneofs }: Message): Set<string> {
+  return new Set(oneofs.map(({ name }) => name))
 }

@@ -57,7 +57,11 @@ class Compiler {
   }
 
   #message(message: Message): ProgramMessage {
-    const fields = message.fields.map(field => this.#field(field, message.file, `${field.name}`, message))
+    const oneofs = new Map(message.oneofs.map((oneof, index) => [oneof, index]))
+    const fields = message.fields.map(field => {
+      const oneof = field.oneof === null ? -1 : (oneofs.get(field.oneof) ?? -1)
+      return this.#field(field, message.file, field.name, { message, oneof })
+    })
     for (const { field, fullName, file } of this.#extensions.get(message) ?? []) {
       fields.push(this.#field(field, file, `[${fullName}]`, null))
     }
@@ -66,16 +70,17 @@ class Compiler {
     return { fullName: message.fullName, fields, nested }
   }
 
-  #field(field: Field, file: File, name: string, message: Message | null): ProgramField {
+  /** `place` is null for extensions. */
+  #field(field: Field, file: File, name: string, place: Place | null): ProgramField {
     const type = typeOf(field)
     const isMap = entryOf(field) !== null
     const isRepeated = isMap || field.label === 'repeated'
     const isLong = type === 'string' || type === 'bytes' || type === 'message' || type === 'group' || type === 'open'
-    const isImplicit = file.syntax === 'proto3' && field.label === '' && field.oneof === null && message !== null
-    const isEntry = message?.role === 'map-entry'
+    const isImplicit = file.syntax === 'proto3' && field.label === '' && field.oneof === null && place !== null
+    const isEntry = place?.message.role === 'map-entry'
     return {
       name,
-      jsonName: message === null ? name : jsonNameOf(field),
+      jsonName: place === null ? name : jsonNameOf(field),
       number: field.number,
       type,
       of: this.#of(field),
@@ -84,7 +89,7 @@ class Compiler {
       isRequired: field.label === 'required',
       isPacked: isRepeated && !isLong && isPacked(field, file),
       hasPresence: isEntry || type === 'message' || type === 'group' || !isImplicit,
-      oneof: message === null || field.oneof === null ? -1 : message.oneofs.indexOf(field.oneof),
+      oneof: place?.oneof ?? -1,
     }
   }
 
@@ -98,6 +103,12 @@ class Compiler {
     this.#enums.push(enumOf(target))
     return this.#enums.length - 1
   }
+}
+
+interface Place {
+  readonly message: Message
+  /** The number of the oneof; -1 for none. */
+  readonly oneof: number
 }
 
 interface ExtensionField {

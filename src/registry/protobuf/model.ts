@@ -275,6 +275,17 @@ export function isSet(options: readonly Option[], name: string): boolean {
   return value?.kind === 'identifier' && value.text === 'true'
 }
 
+/** The fields of each oneof of a message, and under null those of none, in the order of the text. */
+export function membersByOneof(fields: readonly Field[]): Map<Oneof | null, Field[]> {
+  const members = new Map<Oneof | null, Field[]>()
+  for (const field of fields) {
+    const known = members.get(field.oneof)
+    if (known === undefined) members.set(field.oneof, [field])
+    else known.push(field)
+  }
+  return members
+}
+
 /** The entry of a map field; null for all other fields. A text may also write the entry out, as descriptors do. */
 export function entryOf(field: Field): Message | null {
   return field.target?.kind === 'message' && field.target.role === 'map-entry' ? field.target : null

@@ -23,6 +23,7 @@ export function optionsToJson(
   scope: string,
   program: ProtobufProgram,
 ): Members | undefined {
+  if (options.length === 0) return undefined
   const type = program.messages.find(({ fullName }) => fullName === message)
   const members = noMembers()
   const unknown: Members[] = []

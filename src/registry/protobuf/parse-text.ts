@@ -155,9 +155,9 @@ class Parser {
       if (tokens.is('<')) return this.#map(body, parent, oneof)
       return this.#plain(`map${tokens.is('.') ? this.#rest() : ''}`, label, oneof)
     }
-    if (tokens.accept('group')) return this.#group(body, parent, oneof, label, level)
     const needsLabel = this.#file.syntax === 'proto2' && oneof === null
     if (needsLabel && label === '') tokens.fail('"optional", "required" or "repeated"')
+    if (tokens.accept('group')) return this.#group(body, parent, oneof, label, level)
     return this.#plain(parseTypeName(tokens, 'the type of a field'), label, oneof)
   }
 

@@ -16,7 +16,7 @@ import type {
   Reserved,
   Service,
 } from './model.ts'
-import { entryOf, MOST_FIELD_NUMBER } from './model.ts'
+import { entryOf, MOST_FIELD_NUMBER, membersByOneof } from './model.ts'
 
 const MOST_ENUM_NUMBER = 2 ** 31 - 1
 
@@ -59,12 +59,13 @@ function message(type: Message): string {
 }
 
 function members(type: Message): string[][] {
-  const fields = type.fields.filter(({ oneof }) => oneof === null)
+  const byOneof = membersByOneof(type.fields)
+  const fields = byOneof.get(null) ?? []
   return [
     type.reserved.map(reserved => reservedStatement(reserved, MOST_FIELD_NUMBER)),
     type.options.map(optionStatement),
     fields.filter(({ form }) => form !== 'group').map(field),
-    type.oneofs.map(oneof => oneofBlock(oneof, type)),
+    type.oneofs.map(oneof => oneofBlock(oneof, byOneof.get(oneof) ?? [])),
     fields.filter(({ form }) => form === 'group').map(field),
     type.extensions.map(
       ({ ranges, options }) => `extensions ${rangeList(ranges, MOST_FIELD_NUMBER)}${optionList(options)};`,
@@ -74,8 +75,7 @@ function members(type: Message): string[][] {
   ]
 }
 
-function oneofBlock(oneof: Oneof, type: Message): string {
-  const fields = type.fields.filter(candidate => candidate.oneof === oneof)
+function oneofBlock(oneof: Oneof, fields: readonly Field[]): string {
   return block(`oneof ${oneof.name}`, [
     oneof.options.map(optionStatement),
     fields.filter(({ form }) => form !== 'group').map(field),

@@ -95,6 +95,7 @@ export interface ProtobufProgram {
   readonly starts: Int32Array
   readonly lengths: Int32Array
   readonly actions: Uint8Array
+  /** By number: one entry for eight tags, as in `required`. */
   readonly details: Int32Array
   /** The bit of a required field, counted from 1; 0 for all others. */
   readonly required: Uint16Array

@@ -11,6 +11,8 @@ export interface MessageValue {
   readonly message: number
   /** By number. Repeated fields have a list. */
   readonly fields: Map<number, Value | Value[]>
+  /** The number of the field that is set in each oneof. */
+  chosen?: Map<number, number>
 }
 
 /** Thrown when the values take more than the given room. */
@@ -78,7 +80,7 @@ class Reader {
   #add(into: MessageValue, field: ProgramField, value: Value): void {
     this.#left -= VALUE_ROOM
     if (this.#left < 0) throw new TooLarge()
-    if (field.oneof >= 0) this.#clearOthers(into, field)
+    if (field.oneof >= 0) this.#choose(into, field)
     const known = into.fields.get(field.number)
     if (!field.isRepeated) into.fields.set(field.number, value)
     else if (Array.isArray(known)) known.push(value)
@@ -86,10 +88,11 @@ class Reader {
   }
 
   /** The last member of a oneof wins. */
-  #clearOthers(into: MessageValue, field: ProgramField): void {
-    for (const other of this.#program.messages[into.message]?.fields ?? []) {
-      if (other.oneof === field.oneof && other !== field) into.fields.delete(other.number)
-    }
+  #choose(into: MessageValue, { oneof, number }: ProgramField): void {
+    into.chosen ??= new Map()
+    const other = into.chosen.get(oneof)
+    if (other !== undefined && other !== number) into.fields.delete(other)
+    into.chosen.set(oneof, number)
   }
 
   #packed(into: MessageValue, field: ProgramField): void {

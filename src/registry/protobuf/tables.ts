@@ -60,14 +60,18 @@ export function tables(
     for (const entry of entries[message] ?? []) if (entry.tag >= (lengths[message] ?? 0)) sparse.push(entry)
     sparseStarts[message + 1] = sparse.length
   }
-  const dense = { actions: new Uint8Array(size), details: new Int32Array(size), required: new Uint16Array(size) }
+  const dense = {
+    actions: new Uint8Array(size),
+    details: new Int32Array(size / 8),
+    required: new Uint16Array(size / 8),
+  }
   for (const [message, ofMessage] of entries.entries()) {
     for (const { tag, action, detail, bit } of ofMessage) {
       if (tag >= (lengths[message] ?? 0)) continue
       const at = (starts[message] ?? 0) + tag
       dense.actions[at] = action
-      dense.details[at] = detail
-      dense.required[at] = bit
+      dense.details[at >> 3] = detail
+      dense.required[at >> 3] = bit
     }
   }
   return {
@@ -99,8 +103,7 @@ function entriesOf(fields: readonly ProgramField[], isVerified: boolean, enums: 
     const bit = field.isRequired ? ++bits : 0
     for (let wire = 0; wire < 6; wire++) {
       const action = actionOf(field, wire, isVerified, enums)
-      const isRightWire = action !== ACTION.wrong
-      entries.push({ tag: field.number * 8 + wire, action, detail: field.of, bit: isRightWire ? bit : 0 })
+      entries.push({ tag: field.number * 8 + wire, action, detail: field.of, bit })
     }
   }
   return entries

@@ -7,7 +7,7 @@ import * as json from './descriptor-json.ts'
 import { descriptorsWith, fileDescriptorIn } from './descriptor-program.ts'
 import { encode } from './encode.ts'
 import { escapeBytes } from './literals.ts'
-import type { Enum, Extend, Field, File, Message, Option, ProtobufSchema, Service } from './model.ts'
+import type { Enum, Extend, Field, File, Message, Oneof, Option, ProtobufSchema, Service } from './model.ts'
 import { entryOf, plainOption } from './model.ts'
 import { decimal, optionsToJson } from './options-to-json.ts'
 import type { ProtobufProgram } from './program.ts'
@@ -60,10 +60,9 @@ class Writer {
     const { fullName, oneofs } = message
     const synthetic = message.role !== 'map-entry' ? message.fields.filter(field => this.#isSynthetic(field)) : []
     const names = syntheticNames(message, synthetic)
-    const oneofIndex = (field: Field): number => {
-      const own = synthetic.indexOf(field)
-      return own < 0 ? (field.oneof === null ? -1 : oneofs.indexOf(field.oneof)) : oneofs.length + own
-    }
+    const indexes = new Map<Field | Oneof, number>()
+    for (const [index, part] of [...oneofs, ...synthetic].entries()) indexes.set(part, index)
+    const oneofIndex = (field: Field): number => indexes.get(field.oneof ?? field) ?? -1
     const options = this.#options(message.options, json.MESSAGE_OPTIONS, fullName)
     return {
       name: message.name,

@@ -119,8 +119,8 @@ class ProtobufWalker implements Walker {
         if (tag < length) {
           const index = start + tag
           action = actions[index] as number
-          detail = details[index] as number
-          if (hasRequired) bit = required[index] as number
+          detail = details[index >> 3] as number
+          if (hasRequired) bit = required[index >> 3] as number
         } else {
           const index = message < 0 ? -1 : this.#sparse(message, tag)
           action = index < 0 ? SKIP : (this.#program.sparseActions[index] as number)
@@ -129,7 +129,8 @@ class ProtobufWalker implements Walker {
             bit = this.#program.sparseRequired[index] as number
           }
         }
-        if (bit !== 0) this.#mark(bit)
+        // The end of a group may have the number of a required field in it.
+        if (bit !== 0 && action !== SKIP) this.#mark(bit)
         switch (action) {
           case VARINT: {
             // Nine bytes hold 63 bits: up to there every varint is valid.
