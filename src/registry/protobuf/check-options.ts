@@ -56,6 +56,17 @@ function integerMistake(type: string, value: OptionValue): string | null {
   return isFitting ? null : `a whole number from ${least >> shift} to ${most >> shift}`
 }
 
+export function checkJsonName(field: Field, place: string): void {
+  const value = plainOption(field.options, 'json_name')
+  if (value === undefined) return
+  if (value.kind !== 'string' || value.text.includes('\0')) {
+    throw new InvalidSchema(`${place} has the option json_name: expected a string`)
+  }
+  if (/^\[.*\]$/s.test(value.text)) {
+    throw new InvalidSchema(`${place} has the JSON name ${JSON.stringify(value.text)}, which is kept for extensions`)
+  }
+}
+
 export function checkPacked(field: Field, place: string): void {
   const value = plainOption(field.options, 'packed')
   if (value === undefined) return

@@ -25,6 +25,7 @@ const GRAMMAR: readonly Row[] = [
   ['a syntax that does not exist', 'syntax = "proto4";', /expected the syntax "proto2" or "proto3", found "proto4"/],
   ['an edition', 'edition = "2023";', /editions are not supported/],
   ['a second package', 'package a; package b;', /expected at most one package/],
+  ['a package that begins with a dot', 'package .a;', /expected the name of the package, found "\."/],
   ['a package behind a message', 'message M {} package a;', /the package before all messages/],
   ['a proto2 field without a label', old('int32 a = 1;'), /expected "optional", "required" or "repeated"/],
   [
@@ -121,6 +122,8 @@ const RULES: readonly Row[] = [
     old('repeated int32 a = 1 [default = 1];'),
     /has a default, and a repeated field has none/,
   ],
+  ['a JSON name that is no string', message('int32 a = 1 [json_name = x];'), /json_name: expected a string/],
+  ['a JSON name in brackets', message('int32 a = 1 [json_name = "[x]"];'), /which is kept for extensions/],
   ['packed strings', message('repeated string a = 1 [packed = true];'), /is packed, and only repeated numbers/],
   ['a packed single value', message('int32 a = 1 [packed = true];'), /is packed, and only repeated numbers/],
   [

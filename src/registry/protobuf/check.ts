@@ -2,7 +2,7 @@
 // stored schema is not checked, so that an old mistake does not block its subject.
 
 import { InvalidSchema } from '../format.ts'
-import { checkDefault, checkPacked } from './check-options.ts'
+import { checkDefault, checkJsonName, checkPacked } from './check-options.ts'
 import { jsonNameOf } from './compile.ts'
 import type { Enum, Extend, Field, File, Message, ProtobufSchema, Range, Reserved } from './model.ts'
 import {
@@ -121,6 +121,7 @@ function checkField(field: Field, file: File, place: string): void {
   if (entryOf(field) !== null && field.oneof !== null) throw new InvalidSchema(`${place} is a map in a oneof`)
   checkDefault(field, file, place)
   checkPacked(field, place)
+  checkJsonName(field, place)
 }
 
 function checkEnum(type: Enum): void {

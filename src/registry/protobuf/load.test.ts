@@ -153,3 +153,11 @@ test('options of a descriptor are kept if its imports declare them', () => {
   const again = parse(serialized(schema), [options])
   assert.equal(protobuf.print(again).normalized, protobuf.print(schema).normalized)
 })
+
+test('a schema that only imports another file publicly has the records of that file', () => {
+  const a = { name: 'a.proto', text: `${HEAD} package q; message A { message B {} }` }
+  const schema = parse(`${HEAD} import public "a.proto";`, [a])
+  assert.deepEqual(protobuf.recordNames(schema), ['q.A', 'q.A.B'])
+  assert.equal(protobuf.compile(schema).topLevel.length, 1)
+  assert.deepEqual(protobuf.recordNames(parse(`${HEAD} import "a.proto";`, [a])), [])
+})

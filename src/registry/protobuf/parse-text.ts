@@ -39,6 +39,7 @@ class Parser {
         if (this.#isAnythingDeclared()) this.#tokens.fail('the package before all messages, enums and services')
         isPackageSeen = true
         this.#tokens.next()
+        if (this.#tokens.is('.')) this.#tokens.fail('the name of the package')
         this.#file.package = parseTypeName(this.#tokens, 'the name of the package')
         this.#tokens.expect(';')
       } else this.#statement()

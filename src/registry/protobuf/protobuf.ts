@@ -5,7 +5,7 @@ import { check } from './check.ts'
 import { compare } from './compare.ts'
 import { compileFiles, isIndexed } from './compile.ts'
 import { load } from './load.ts'
-import type { Message, ProtobufSchema } from './model.ts'
+import type { File, Message, ProtobufSchema } from './model.ts'
 import { normalize } from './normalize.ts'
 import { print } from './print.ts'
 import type { ProtobufProgram } from './program.ts'
@@ -32,17 +32,25 @@ export const protobuf: Format<ProtobufSchema, ProtobufProgram> = {
     return print(file)
   },
 
-  recordNames({ file }: ProtobufSchema): readonly string[] {
-    return [...indexed(file.messages)].map(({ fullName }) => fullName)
+  recordNames(schema: ProtobufSchema): readonly string[] {
+    return [...indexed(indexedFile(schema).messages)].map(({ fullName }) => fullName)
   },
 
   compare(reader: ProtobufSchema, writer: ProtobufSchema) {
     return compare(reader, writer)
   },
 
-  compile({ file, files }: ProtobufSchema): ProtobufProgram {
-    return compileFiles([file], files.values())
+  compile(schema: ProtobufSchema): ProtobufProgram {
+    return compileFiles([indexedFile(schema)], schema.files.values())
   },
+}
+
+/** The file whose messages have the indexes. A schema that only hands another file on has those of that file. */
+function indexedFile({ file, files }: ProtobufSchema): File {
+  const declared = file.messages.length + file.enums.length + file.services.length + file.extends.length
+  const [only, ...others] = file.imports
+  if (declared > 0 || only?.kind !== 'public' || others.length > 0) return file
+  return files.get(only.path) ?? file
 }
 
 function* indexed(messages: readonly Message[]): Generator<Message> {

@@ -133,6 +133,12 @@ test('proto2: a required field must be there, at every level', () => {
   assert.match(walk(PROTO2, hex('33 08 01 34'))?.message ?? '', /the required field "r" of M is missing/)
 })
 
+test('proto2: the end of a group is no field of it, even with the number of a required one', () => {
+  const program = compiled('message M { optional group G = 1 { required group X = 1 {} } }')
+  assert.match(walk(program, hex('0b 0c'))?.message ?? '', /the required field "x" of M.G is missing/)
+  assert.equal(walk(program, hex('0b 0b 0c 0c')), null)
+})
+
 test('proto2: forty required fields are counted', () => {
   const tags = Array.from({ length: 40 }, (_, index) => [...tagOf(index + 1), 1])
   const without = (missing: number) => tags.filter((_, index) => index !== missing).flat()
