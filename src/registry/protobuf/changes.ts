@@ -1,6 +1,6 @@
 // The changes between two schemas, in the order in which they are found. A field whose message is imported needs the
-// comparison of that message. Such pairs of messages are compared once each, and not in each other: chains of imports may
-// be long, and messages may hold themselves.
+// comparison of that message. Such pairs of messages are compared once each, and not in each other: chains of imports
+// may be long, and messages may hold themselves.
 
 import type { File, Message } from './model.ts'
 

@@ -25,8 +25,8 @@ message M {
   google.protobuf.StringValue wrapped_text = 36; google.protobuf.Any any = 37; google.protobuf.FieldMask mask = 38;
   google.protobuf.Empty empty = 39; string other_name = 40 [json_name = "@odd"]; google.protobuf.BytesValue wrapped_bytes = 41;
   repeated E ens = 42;
-}
-enum E { ZERO = 0; ONE = 1; MINUS = -1; }`)
+} enum
+E { ZERO = 0; ONE = 1; MINUS = -1; }`)
 
 const PROTO2 =
   compiled(`package q; message M { required int32 r = 1; optional E e = 2; optional group G = 3 { optional int32 x = 1; }
@@ -214,8 +214,8 @@ test('JSON of more than 512 levels is refused', () => {
 
 test('message indexes lead to messages and back', () => {
   const program =
-    compiled(`syntax = "proto3"; package p; message A { map<string, B> m = 1; message B { message C {} } message D {} }
-    enum E { X = 0; } message F {}`)
+    compiled(`syntax = "proto3"; package p; message A { map<string, B> m = 1; message B { message C {} } message D {} } enum
+    E { X = 0; } message F {}`)
   const paths = { 'p.A': [0], 'p.A.B': [0, 0], 'p.A.B.C': [0, 0, 0], 'p.A.D': [0, 1], 'p.F': [1] }
   for (const [name, path] of Object.entries(paths)) {
     assert.equal(program.messages[messageAt(program, path)]?.fullName, name)

@@ -1,5 +1,5 @@
-// Each line of the rules of Protobuf compatibility (study 4.3). A row names the change, both schemas, and all changes that
-// are found; those behind "!" make the schemas incompatible.
+// Each line of the rules of Protobuf compatibility (study 4.3). A row names the change, both schemas, and all changes
+// that are found; those behind "!" make the schemas incompatible.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

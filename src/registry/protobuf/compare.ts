@@ -1,5 +1,6 @@
-// Why a reader cannot read all that a writer writes: the rules of Confluent's registry (study 4.3), with its words. Fields
-// are compared by their numbers. Options, comments, reserved ranges, services, extensions and the syntax do not count.
+// Why a reader cannot read all that a writer writes: the rules of Confluent's registry (study 4.3), with its words.
+// Fields are compared by their numbers. Options, comments, reserved ranges, services, extensions and the syntax do
+// not count.
 
 import type { Difference } from '../format.ts'
 import type { Change, ChangeType } from './changes.ts'

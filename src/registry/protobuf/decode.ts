@@ -1,5 +1,5 @@
-// Payloads as proto3 JSON (protobuf.dev/programming-guides/json), for those who read them: 64-bit integers are strings,
-// bytes are base64, enums are names, and fields that are not in the payload are left out.
+// Payloads as proto3 JSON (protobuf.dev/programming-guides/json), for those who read them: 64-bit integers are
+// strings, bytes are base64, enums are names, and fields that are not in the payload are left out.
 
 import type { Fault } from '../format.ts'
 import * as known from './known-values.ts'
@@ -11,7 +11,10 @@ import { walkerOf } from './walker.ts'
 /** More than any payload takes. */
 const ALL_STEPS = 2 ** 30
 
-/** `fields` shows messages like Timestamp by their fields, as any other one: so descriptors.ts reads and writes options. */
+/**
+ * `fields` shows messages like Timestamp by their fields, as any other one: so descriptors.ts reads and writes
+ * options.
+ */
 export type JsonForm = 'proto3' | 'fields'
 
 /** The JSON text of at most `mostBytes` characters. `message` is a number of the program (messageAt). */

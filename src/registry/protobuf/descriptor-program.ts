@@ -1,5 +1,5 @@
-// The program of descriptor.proto: descriptors are payloads of its messages, so that the walker judges them, and decode
-// and encode read and write them.
+// The program of descriptor.proto: descriptors are payloads of its messages, so that the walker judges them, and
+// decode and encode read and write them.
 
 import { compileFiles } from './compile.ts'
 import type { File } from './model.ts'

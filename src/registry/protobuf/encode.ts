@@ -1,5 +1,5 @@
-// Proto3 JSON to payloads: the reverse of decode.ts. It accepts the JSON names of fields and their names in the schema,
-// and numbers as numbers or as strings.
+// Proto3 JSON to payloads: the reverse of decode.ts. It accepts the JSON names of fields and their names in the
+// schema, and numbers as numbers or as strings.
 
 import type { Fault } from '../format.ts'
 import { MOST_LEVELS } from '../format.ts'

@@ -1,5 +1,5 @@
-// JSON text to values, for payloads that are written as JSON. Unlike JSON.parse it keeps the digits of numbers, refuses a
-// key that comes twice, and has a bound of levels.
+// JSON text to values, for payloads that are written as JSON. Unlike JSON.parse it keeps the digits of numbers,
+// refuses a key that comes twice, and has a bound of levels.
 
 import { MOST_LEVELS } from '../format.ts'
 

@@ -1,5 +1,5 @@
-// The messages that proto3 JSON writes in a form of their own (protobuf.dev/programming-guides/json): times, durations,
-// field masks, and which messages stand for any JSON or for a bare value.
+// The messages that proto3 JSON writes in a form of their own (protobuf.dev/programming-guides/json): times,
+// durations, field masks, and which messages stand for any JSON or for a bare value.
 
 export const ANY = 'google.protobuf.Any'
 export const TIMESTAMP = 'google.protobuf.Timestamp'

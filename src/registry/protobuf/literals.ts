@@ -1,6 +1,6 @@
-// Strings of .proto texts: their escapes, and the bytes that they stand for. A string of a .proto text holds bytes, which
-// need not be UTF-8. Here it is a JavaScript string in which a byte that is no part of valid UTF-8 is the character
-// U+DC00 + the byte, as Python's "surrogateescape" writes it, so that all bytes come back.
+// Strings of .proto texts: their escapes, and the bytes that they stand for. A string of a .proto text holds bytes,
+// which need not be UTF-8. Here it is a JavaScript string in which a byte that is no part of valid UTF-8 is the
+// character U+DC00 + the byte, as Python's "surrogateescape" writes it, so that all bytes come back.
 
 const ESCAPED: Readonly<Record<string, number>> = {
   a: 7,

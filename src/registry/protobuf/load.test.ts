@@ -68,7 +68,7 @@ test('files that import each other are refused', () => {
   refused(`${HEAD} import "c.proto";`, [own], /in a circle: "c.proto" imports "c.proto"/)
 })
 
-test('a mistake in an import names the import', () => {
+test('a mistake in an imported file names the file', () => {
   const a = { name: 'a.proto', text: 'message {' }
   refused(`${HEAD} import "a.proto";`, [a], /In the import "a.proto": line 1, column 9: expected the name of a message/)
 })
@@ -78,7 +78,7 @@ test('a file that is imported twice is refused', () => {
   refused(`${HEAD} import "a.proto"; import "a.proto";`, [a], /"a.proto" is imported twice/)
 })
 
-test('a type of an import of an import needs a public import', () => {
+test('a type behind two imports is seen only if the second one is public', () => {
   const c = { name: 'c.proto', text: `${HEAD} message C {}` }
   const closed = { name: 'b.proto', text: `${HEAD} import "c.proto";` }
   const open = { name: 'b.proto', text: `${HEAD} import public "c.proto";` }

@@ -1,6 +1,6 @@
-// A .proto file as values: what its text says, in the order of the text, and what its names mean once link.ts has found
-// them. Text (parse-text.ts) and descriptors (from-descriptor.ts) both become these values; the printer, the comparison
-// and the compiler know nothing else.
+// A .proto file as values: what its text says, in the order of the text, and what its names mean once link.ts has
+// found them. Text (parse-text.ts) and descriptors (from-descriptor.ts) both become these values; the printer, the
+// comparison and the compiler know nothing else.
 
 export type Syntax = 'proto2' | 'proto3'
 
@@ -106,7 +106,10 @@ export interface Message {
   readonly fullName: string
   readonly file: File
   readonly parent: Message | null
-  /** Entries of maps and bodies of groups stand in `messages` of their parent, but no statement of the text names them. */
+  /**
+   * Entries of maps and bodies of groups stand in `messages` of their parent, but no statement of the text names
+   * them.
+   */
   role: 'plain' | 'map-entry' | 'group'
   readonly fields: Field[]
   readonly oneofs: Oneof[]

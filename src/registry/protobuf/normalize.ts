@@ -1,6 +1,6 @@
-// The normalized file (study 3.3): fields, values of enums, oneofs and ranges in the order of their numbers, imports in
-// alphabetical order, names of types written out. Messages, enums and services keep their order, because message indexes
-// depend on it.
+// The normalized file (study 3.3): fields, values of enums, oneofs and ranges in the order of their numbers, imports
+// in alphabetical order, names of types written out. Messages, enums and services keep their order, because message
+// indexes depend on it.
 
 import type { Enum, Extend, Field, File, Message, Method, Oneof, ProtobufSchema, Range, Reserved } from './model.ts'
 import { entryOf } from './model.ts'

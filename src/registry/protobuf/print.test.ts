@@ -17,10 +17,10 @@ option java_package="com.acme";
 message Order { string id = 1; /* money */ int64 amount=0x2;
   repeated Line lines = 3 [deprecated=true, json_name = "Lines"];
   message Line { string sku = 1; }
-  map<string,Line> extras = 4; oneof ref { string url = 5; bytes raw = 6; }
-  enum State { NEW = 0; DONE = 1; }
-  State state = 7; reserved 20, 10 to 15; reserved "old"; optional google.protobuf.Timestamp at = 8; }
-enum Kind { K = 0; }
+  map<string,Line> extras = 4; oneof ref { string url = 5; bytes raw = 6; } enum
+  State { NEW = 0; DONE = 1; }
+  State state = 7; reserved 20, 10 to 15; reserved "old"; optional google.protobuf.Timestamp at = 8; } enum
+Kind { K = 0; }
 message Empty {}
 service S { rpc Get (Order) returns (stream Empty); }
 `
@@ -28,49 +28,50 @@ service S { rpc Get (Order) returns (stream Empty); }
 test('the canonical text has the order of the fields and no comments', () => {
   assert.equal(
     print(ORDER).canonical,
-    `syntax = "proto3";
-package acme.orders;
-
-import "google/protobuf/timestamp.proto";
-
-option java_package = "com.acme";
-
-message Order {
-  reserved 20, 10 to 15;
-  reserved "old";
-
-  string id = 1;
-  int64 amount = 2;
-  repeated Line lines = 3 [
-    deprecated = true,
-    json_name = "Lines"
-  ];
-  map<string, Line> extras = 4;
-  State state = 7;
-  optional google.protobuf.Timestamp at = 8;
-
-  oneof ref {
-    string url = 5;
-    bytes raw = 6;
-  }
-
-  message Line {
-    string sku = 1;
-  }
-  enum State {
-    NEW = 0;
-    DONE = 1;
-  }
-}
-message Empty {}
-enum Kind {
-  K = 0;
-}
-
-service S {
-  rpc Get (Order) returns (stream Empty);
-}
-`,
+    `${[
+      'syntax = "proto3";',
+      'package acme.orders;',
+      '',
+      'import "google/protobuf/timestamp.proto";',
+      '',
+      'option java_package = "com.acme";',
+      '',
+      'message Order {',
+      '  reserved 20, 10 to 15;',
+      '  reserved "old";',
+      '',
+      '  string id = 1;',
+      '  int64 amount = 2;',
+      '  repeated Line lines = 3 [',
+      '    deprecated = true,',
+      '    json_name = "Lines"',
+      '  ];',
+      '  map<string, Line> extras = 4;',
+      '  State state = 7;',
+      '  optional google.protobuf.Timestamp at = 8;',
+      '',
+      '  oneof ref {',
+      '    string url = 5;',
+      '    bytes raw = 6;',
+      '  }',
+      '',
+      '  message Line {',
+      '    string sku = 1;',
+      '  }',
+      '  enum State {',
+      '    NEW = 0;',
+      '    DONE = 1;',
+      '  }',
+      '}',
+      'message Empty {}',
+      'enum Kind {',
+      '  K = 0;',
+      '}',
+      '',
+      'service S {',
+      '  rpc Get (Order) returns (stream Empty);',
+      '}',
+    ].join('\n')}\n`,
   )
 })
 

@@ -1,6 +1,6 @@
-// A file as text: the same text for all texts that say the same in the same order. Comments are gone. The layout is the
-// one that users know from Confluent's registry: in a message its reserved numbers, options, fields, oneofs, groups,
-// extension ranges, extend blocks, messages and enums, with a line between these.
+// A file as text: the same text for all texts that say the same in the same order. Comments are gone. The layout is
+// the one that users know from Confluent's registry: in a message its reserved numbers, options, fields, oneofs,
+// groups, extension ranges, extend blocks, messages and enums, with a line between these.
 
 import { quote } from './literals.ts'
 import type {

@@ -1,10 +1,10 @@
-// What judges and decodes payloads of one schema: plain data, which can be sent between threads. Messages and enums have
-// numbers, and refer to each other by them.
+// The data that judges and decodes payloads of one schema. It is plain data, which can be sent between threads.
+// Messages and enums have numbers, and refer to each other by them.
 //
 // The walker looks a tag up in a table. A tag is the number of a field times 8, plus the wire type. Small tags of a
 // message stand in a part of the table of its own (`starts`, `lengths`); all others are searched in `sparseTags`.
 
-/** What the walker does behind a tag. */
+/** The walker's steps behind a tag. */
 export const ACTION = {
   /** No field has the number: the value is skipped. */
   skip: 0,
@@ -136,4 +136,19 @@ function pathAmong(program: ProtobufProgram, messages: readonly number[], fullNa
     if (rest !== null) return [step, ...rest]
   }
   return null
+}
+
+/** Where a large tag of a message stands in the sparse tables; -1 if no field has it. */
+export function sparseIndex(program: ProtobufProgram, message: number, tag: number): number {
+  const { sparseTags, sparseStarts } = program
+  let low = sparseStarts[message] as number
+  let high = (sparseStarts[message + 1] as number) - 1
+  while (low <= high) {
+    const middle = (low + high) >> 1
+    const found = sparseTags[middle] as number
+    if (found === tag) return middle
+    if (found < tag) low = middle + 1
+    else high = middle - 1
+  }
+  return -1
 }

@@ -45,7 +45,7 @@ export const protobuf: Format<ProtobufSchema, ProtobufProgram> = {
   },
 }
 
-/** The file whose messages have the indexes. A schema that only hands another file on has those of that file. */
+/** The file whose messages have the indexes: of a schema that only hands another file on, that file. */
 function indexedFile({ file, files }: ProtobufSchema): File {
   const declared = file.messages.length + file.enums.length + file.services.length + file.extends.length
   const [only, ...others] = file.imports
@@ -61,8 +61,8 @@ function* indexed(messages: readonly Message[]): Generator<Message> {
 }
 
 /**
- * The FileDescriptorProto as base64, for `format=serialized`. Confluent names the file of a schema "default"; a file that
- * others import has its path as name.
+ * The FileDescriptorProto as base64, for `format=serialized`. Confluent names the file of a schema "default"; a file
+ * that others import has its path as name.
  */
 export function serialized(schema: ProtobufSchema, name = 'default'): string {
   return Buffer.from(toDescriptor(schema, name)).toString('base64')

@@ -1,5 +1,5 @@
-// The names that files declare, and how a name is looked up from a place in a file: from the innermost scope outwards, as
-// protoc does (DescriptorBuilder::LookupSymbol).
+// The names that files declare, and how a name is looked up from a place in a file: from the innermost scope
+// outwards, as protoc does (DescriptorBuilder::LookupSymbol).
 
 import type { Enum, Extend, Field, File, Message } from './model.ts'
 import { everyMessage } from './model.ts'
@@ -11,7 +11,10 @@ export type SymbolTable = ReadonlyMap<string, Declared>
 
 const TABLES = new WeakMap<File, SymbolTable>()
 
-/** By full name: packages, messages, enums; and as `value` the fields, oneofs, values of enums, services and extensions. */
+/**
+ * By full name: packages, messages, enums; and as `value` the fields, oneofs, values of enums, services and
+ * extensions.
+ */
 export function symbolsOf(file: File): SymbolTable {
   const known = TABLES.get(file)
   if (known !== undefined) return known

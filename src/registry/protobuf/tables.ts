@@ -87,7 +87,10 @@ export function tables(
   }
 }
 
-/** Tags below this number stand in the dense table: it has room for twice the fields, so its size follows the text's. */
+/**
+ * Tags below this number stand in the dense table: it has room for twice the fields, so its size follows the
+ * text's.
+ */
 function denseLimit(fields: readonly ProgramField[]): number {
   const most = 2 * fields.length + 16
   let largest = 0

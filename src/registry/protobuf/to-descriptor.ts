@@ -1,6 +1,6 @@
-// A schema to its FileDescriptorProto, member for member as protoc writes it: type names begin with a dot, the message of
-// a map is named `FooEntry`, optional fields of proto3 have oneofs of their own behind all others, and JSON names are
-// written out. Clients ask for it with `format=serialized`.
+// A schema to its FileDescriptorProto, member for member as protoc writes it: type names begin with a dot, the
+// message of a map is named `FooEntry`, optional fields of proto3 have oneofs of their own behind all others, and
+// JSON names are written out. Clients ask for it with `format=serialized`.
 
 import { jsonNameOf } from './compile.ts'
 import * as json from './descriptor-json.ts'

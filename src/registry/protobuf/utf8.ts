@@ -1,5 +1,5 @@
-// Whether bytes are UTF-8 (RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF). It allocates nothing, and
-// reads four bytes of ASCII at once: most strings are short and ASCII.
+// Whether bytes are UTF-8 (RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF). It allocates nothing,
+// and reads four bytes of ASCII at once: most strings are short and ASCII.
 
 /** `view` is over the same bytes. */
 export function isUtf8(bytes: Uint8Array, view: DataView, from: number, to: number): boolean {

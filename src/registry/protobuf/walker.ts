@@ -2,15 +2,17 @@
 //
 //   (tag value)*    tag = varint of number * 8 + wire type
 //
-// A message in a field is a length and such a sequence; a group is such a sequence up to a tag of its end. The walker is
-// stricter than parsers, which skip a known field with another wire type: that is a writer with another schema.
+// A message in a field is a length and such a sequence; a group is such a sequence up to a tag of its end. The walker
+// is stricter than parsers, which skip a known field with another wire type: that is a writer with another schema.
 
 import type { Fault, Walker } from '../format.ts'
 import { MOST_LEVELS } from '../format.ts'
 import type { ProtobufProgram } from './program.ts'
-import { ACTION } from './program.ts'
+import { ACTION, sparseIndex } from './program.ts'
+import { RequiredFields } from './required-fields.ts'
 import { WIRE } from './tables.ts'
 import { isUtf8 } from './utf8.ts'
+import { fieldMistake, missingField, varintMistake, wireMistake } from './walker-mistakes.ts'
 
 // As constants of the module they cost no look-up in the loop.
 const { varint: VARINT, bool: BOOL, closedEnum: CLOSED_ENUM, fixed32: FIXED32, fixed64: FIXED64 } = ACTION
@@ -18,7 +20,6 @@ const { string: STRING, bytes: BYTES, message: MESSAGE, group: GROUP, wrong: WRO
 
 /** The message of an unknown group: it has no fields. */
 const NO_MESSAGE = -1
-const BITS = 32
 
 /** `message` is a number of the program (messageAt). */
 export function walkerOf(program: ProtobufProgram, message: number): Walker {
@@ -39,9 +40,7 @@ class ProtobufWalker implements Walker {
   readonly #ends = new Int32Array(MOST_LEVELS)
   /** The tag that ends a group; 0 for a message with a length. */
   readonly #endTags = new Uint32Array(MOST_LEVELS)
-  /** Where the bits of the required fields of each level begin in #seen. */
-  readonly #bits = new Int32Array(MOST_LEVELS)
-  #seen = new Uint32Array(16)
+  readonly #required: RequiredFields
   /** A packed value that the last run left: its action, or 0, its detail and its end. */
   #packedAction = 0
   #packedDetail = 0
@@ -53,6 +52,7 @@ class ProtobufWalker implements Walker {
   constructor(program: ProtobufProgram, root: number) {
     this.#program = program
     this.#root = root
+    this.#required = new RequiredFields(program)
     this.#hasRequired = program.requiredCounts.some(count => count > 0)
   }
 
@@ -122,7 +122,7 @@ class ProtobufWalker implements Walker {
           detail = details[index >> 3] as number
           if (hasRequired) bit = required[index >> 3] as number
         } else {
-          const index = message < 0 ? -1 : this.#sparse(message, tag)
+          const index = message < 0 ? -1 : sparseIndex(this.#program, message, tag)
           action = index < 0 ? SKIP : (this.#program.sparseActions[index] as number)
           if (index >= 0) {
             detail = this.#program.sparseDetails[index] as number
@@ -130,7 +130,7 @@ class ProtobufWalker implements Walker {
           }
         }
         // The end of a group may have the number of a required field in it.
-        if (bit !== 0 && action !== SKIP) this.#mark(bit)
+        if (bit !== 0 && action !== SKIP) this.#required.mark(this.#level, bit)
         switch (action) {
           case VARINT: {
             // Nine bytes hold 63 bits: up to there every varint is valid.
@@ -196,7 +196,7 @@ class ProtobufWalker implements Walker {
             break
           }
           case WRONG:
-            return this.#wrongWire(tagAt, tag)
+            return this.#fault('bad-value', tagAt, tag, wireMistake(this.#program, message, tag))
           case SKIP: {
             const wire = tag & 7
             if (wire === WIRE.endOfGroup) {
@@ -272,7 +272,7 @@ class ProtobufWalker implements Walker {
       } else if ((bytes[at] as number) < 0x80) at++
       else {
         this.#varint(at, end)
-        if (this.#next < 0) return this.#badPacked(at, this.#varintMistake())
+        if (this.#next < 0) return this.#badPacked(at, varintMistake(this.#wasCut))
         at = this.#next
       }
     }
@@ -292,61 +292,14 @@ class ProtobufWalker implements Walker {
     this.#messages[level] = message
     this.#ends[level] = end
     this.#endTags[level] = endTag
-    if (this.#hasRequired) this.#clear(level, message)
+    if (this.#hasRequired) this.#required.open(level, message)
   }
 
-  /** Makes room for the bits of the required fields of a message that begins. */
-  #clear(level: number, message: number): void {
-    const count = message < 0 ? 0 : (this.#program.requiredCounts[message] as number)
-    const from = level === 0 ? 0 : this.#bitsEnd(level - 1)
-    this.#bits[level] = from
-    if (count === 0) return
-    const words = Math.ceil(count / BITS)
-    if (from + words > this.#seen.length) {
-      const larger = new Uint32Array(2 * (from + words))
-      larger.set(this.#seen)
-      this.#seen = larger
-    }
-    this.#seen.fill(0, from, from + words)
-  }
-
-  #bitsEnd(level: number): number {
-    const message = this.#messages[level] as number
-    const count = message < 0 ? 0 : (this.#program.requiredCounts[message] as number)
-    return (this.#bits[level] as number) + Math.ceil(count / BITS)
-  }
-
-  #mark(bit: number): void {
-    const word = (this.#bits[this.#level] as number) + ((bit - 1) >> 5)
-    this.#seen[word] = (this.#seen[word] as number) | (1 << ((bit - 1) & 31))
-  }
-
+  /** Why the message that ends here is not complete. */
   #missing(at: number): Fault | null {
     const message = this.#messages[this.#level] as number
-    const count = message < 0 ? 0 : (this.#program.requiredCounts[message] as number)
-    const from = this.#bits[this.#level] as number
-    for (let bit = 0; bit < count; bit++) {
-      if (((this.#seen[from + (bit >> 5)] as number) & (1 << (bit & 31))) !== 0) continue
-      const { fields = [], fullName = '' } = this.#program.messages[message] ?? {}
-      const name = fields.filter(({ isRequired }) => isRequired)[bit]?.name ?? ''
-      return this.#faultText('bad-value', at, `the required field "${name}" of ${fullName} is missing`)
-    }
-    return null
-  }
-
-  /** The index of a large tag in the sparse tables; -1 if no field has it. */
-  #sparse(message: number, tag: number): number {
-    const { sparseTags, sparseStarts } = this.#program
-    let low = sparseStarts[message] as number
-    let high = (sparseStarts[message + 1] as number) - 1
-    while (low <= high) {
-      const middle = (low + high) >> 1
-      const found = sparseTags[middle] as number
-      if (found === tag) return middle
-      if (found < tag) low = middle + 1
-      else high = middle - 1
-    }
-    return -1
+    const bit = this.#required.missing(this.#level, message)
+    return bit < 0 ? null : this.#faultText('bad-value', at, missingField(this.#program, message, bit))
   }
 
   /** A tag of more than one byte; less than 8 if it is not valid. */
@@ -421,15 +374,11 @@ class ProtobufWalker implements Walker {
 
   #badTag(at: number, next: number): Fault {
     if (next >= 0) return this.#faultText('bad-value', at, 'no field has the number 0 or one above 536870911')
-    return this.#faultText(this.#wasCut ? 'truncated' : 'bad-value', at, this.#varintMistake())
+    return this.#faultText(this.#wasCut ? 'truncated' : 'bad-value', at, varintMistake(this.#wasCut))
   }
 
   #badVarint(at: number, tag: number): Fault {
-    return this.#fault(this.#wasCut ? 'truncated' : 'bad-value', at, tag, this.#varintMistake())
-  }
-
-  #varintMistake(): string {
-    return this.#wasCut ? 'a varint goes on beyond the end' : 'a varint has more than 64 bits'
+    return this.#fault(this.#wasCut ? 'truncated' : 'bad-value', at, tag, varintMistake(this.#wasCut))
   }
 
   #badPacked(at: number, text: string): Fault {
@@ -448,24 +397,9 @@ class ProtobufWalker implements Walker {
     return this.#fault('too-deep', at, tag, `messages stand in each other over more than ${MOST_LEVELS} levels`)
   }
 
-  #wrongWire(at: number, tag: number): Fault {
-    const field = this.#field(tag)
-    const text = `the wire type ${tag & 7} does not fit ${field?.isRepeated === true ? 'repeated ' : ''}${field?.type}`
-    return this.#fault('bad-value', at, tag, text)
-  }
-
-  #field(tag: number) {
-    const message = this.#program.messages[this.#messages[this.#level] as number]
-    return message?.fields.find(({ number }) => number === Math.floor(tag / 8))
-  }
-
   #fault(reason: Fault['reason'], at: number, tag: number, text: string): Fault {
-    const message = this.#program.messages[this.#messages[this.#level] as number]
-    const number = Math.floor(tag / 8)
-    const field = this.#field(tag)
-    const name = field === undefined ? `field ${number}` : `field "${field.name}"`
-    const owner = message === undefined ? '' : ` of ${message.fullName}`
-    return this.#faultText(reason, at, number === 0 ? text : `${name}${owner}: ${text}`)
+    const message = this.#messages[this.#level] as number
+    return this.#faultText(reason, at, fieldMistake(this.#program, message, tag, text))
   }
 
   #faultText(reason: Fault['reason'], at: number, text: string): Fault {

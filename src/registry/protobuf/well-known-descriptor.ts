@@ -1,11 +1,12 @@
-// google/protobuf/descriptor.proto: the messages of descriptors and of options, with their names and numbers. Registered
-// schemas import it to declare options, and from-descriptor.ts and to-descriptor.ts read and write descriptors by it.
+// google/protobuf/descriptor.proto: the messages of descriptors and of options, with their names and numbers.
+// Registered schemas import it to declare options, and from-descriptor.ts and to-descriptor.ts read and write
+// descriptors by it.
 
 export const DESCRIPTOR_TEXT = `
 syntax = "proto2";
 package google.protobuf;
-message FileDescriptorSet { repeated FileDescriptorProto file = 1; extensions 536000000; }
-enum Edition { EDITION_UNKNOWN = 0; EDITION_LEGACY = 900; EDITION_PROTO2 = 998; EDITION_PROTO3 = 999; EDITION_2023 =
+message FileDescriptorSet { repeated FileDescriptorProto file = 1; extensions 536000000; } enum
+Edition { EDITION_UNKNOWN = 0; EDITION_LEGACY = 900; EDITION_PROTO2 = 998; EDITION_PROTO3 = 999; EDITION_2023 =
   1000; EDITION_2024 = 1001; EDITION_2026 = 1002; EDITION_1_TEST_ONLY = 1; EDITION_2_TEST_ONLY = 2;
   EDITION_99997_TEST_ONLY = 99997; EDITION_99998_TEST_ONLY = 99998; EDITION_99999_TEST_ONLY = 99999; EDITION_MAX =
   2147483647; }
@@ -113,6 +114,6 @@ message SourceCodeInfo { repeated Location location = 1; message Location { repe
   4; repeated string leading_detached_comments = 6; } extensions 536000000; }
 message GeneratedCodeInfo { repeated Annotation annotation = 1; message Annotation { repeated int32 path = 1
   [packed=true]; optional string source_file = 2; optional int32 begin = 3; optional int32 end = 4; optional
-  Semantic semantic = 5; enum Semantic { NONE = 0; SET = 1; ALIAS = 2; } } }
-enum SymbolVisibility { VISIBILITY_UNSET = 0; VISIBILITY_LOCAL = 1; VISIBILITY_EXPORT = 2; }
+  Semantic semantic = 5; enum Semantic { NONE = 0; SET = 1; ALIAS = 2; } } } enum
+SymbolVisibility { VISIBILITY_UNSET = 0; VISIBILITY_LOCAL = 1; VISIBILITY_EXPORT = 2; }
 `

@@ -6,7 +6,7 @@ import { linkFile } from './link.ts'
 import type { File } from './model.ts'
 import { parseText } from './parse-text.ts'
 import { DESCRIPTOR_TEXT } from './well-known-descriptor.ts'
-import { TYPE_BODIES } from './well-known-types.ts'
+import { TYPE_BODIES } from './well-known-google-type.ts'
 
 const WRAPPED = ['Double', 'Float', 'Int64', 'UInt64', 'Int32', 'UInt32', 'Bool', 'String', 'Bytes']
 
@@ -25,19 +25,19 @@ const BODIES: Readonly<Record<string, string>> = {
   source_context: 'message SourceContext { string file_name = 1; }',
   struct: `message Struct { map<string, Value> fields = 1; }
     message Value { oneof kind { NullValue null_value = 1; double number_value = 2; string string_value = 3;
-      bool bool_value = 4; Struct struct_value = 5; ListValue list_value = 6; } }
-    enum NullValue { NULL_VALUE = 0; }
+      bool bool_value = 4; Struct struct_value = 5; ListValue list_value = 6; } } enum
+    NullValue { NULL_VALUE = 0; }
     message ListValue { repeated Value values = 1; }`,
   timestamp: 'message Timestamp { int64 seconds = 1; int32 nanos = 2; }',
   type: `import "google/protobuf/any.proto"; import "google/protobuf/source_context.proto";
     message Type { string name = 1; repeated Field fields = 2; repeated string oneofs = 3; repeated Option options = 4;
       SourceContext source_context = 5; Syntax syntax = 6; string edition = 7; }
-    message Field {
-      enum Kind { TYPE_UNKNOWN = 0; TYPE_DOUBLE = 1; TYPE_FLOAT = 2; TYPE_INT64 = 3; TYPE_UINT64 = 4; TYPE_INT32 = 5;
+    message Field { enum
+      Kind { TYPE_UNKNOWN = 0; TYPE_DOUBLE = 1; TYPE_FLOAT = 2; TYPE_INT64 = 3; TYPE_UINT64 = 4; TYPE_INT32 = 5;
         TYPE_FIXED64 = 6; TYPE_FIXED32 = 7; TYPE_BOOL = 8; TYPE_STRING = 9; TYPE_GROUP = 10; TYPE_MESSAGE = 11;
         TYPE_BYTES = 12; TYPE_UINT32 = 13; TYPE_ENUM = 14; TYPE_SFIXED32 = 15; TYPE_SFIXED64 = 16; TYPE_SINT32 = 17;
-        TYPE_SINT64 = 18; }
-      enum Cardinality { CARDINALITY_UNKNOWN = 0; CARDINALITY_OPTIONAL = 1; CARDINALITY_REQUIRED = 2;
+        TYPE_SINT64 = 18; } enum
+      Cardinality { CARDINALITY_UNKNOWN = 0; CARDINALITY_OPTIONAL = 1; CARDINALITY_REQUIRED = 2;
         CARDINALITY_REPEATED = 3; }
       Kind kind = 1; Cardinality cardinality = 2; int32 number = 3; string name = 4; string type_url = 6;
       int32 oneof_index = 7; bool packed = 8; repeated Option options = 9; string json_name = 10;
@@ -45,8 +45,8 @@ const BODIES: Readonly<Record<string, string>> = {
     message Enum { string name = 1; repeated EnumValue enumvalue = 2; repeated Option options = 3;
       SourceContext source_context = 4; Syntax syntax = 5; string edition = 6; }
     message EnumValue { string name = 1; int32 number = 2; repeated Option options = 3; }
-    message Option { string name = 1; Any value = 2; }
-    enum Syntax { SYNTAX_PROTO2 = 0; SYNTAX_PROTO3 = 1; SYNTAX_EDITIONS = 2; }`,
+    message Option { string name = 1; Any value = 2; } enum
+    Syntax { SYNTAX_PROTO2 = 0; SYNTAX_PROTO3 = 1; SYNTAX_EDITIONS = 2; }`,
   wrappers: WRAPPED.map(type => `message ${type}Value { ${type.toLowerCase()} value = 1; }`).join('\n'),
 }
 
