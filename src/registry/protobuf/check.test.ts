@@ -73,13 +73,17 @@ const RULES: readonly Row[] = [
     old('optional int32 a = 5; extensions 4 to 6;'),
     /the number 5 of an extension range/,
   ],
-  ['a type that is not declared', message('X a = 1;'), /The field "a" of "M" names "X", which is not declared/],
-  ['a scalar with a wrong name', message('int a = 1;'), /names "int", which is not declared/],
-  ['a type that is a field', message('int32 b = 1; M.b a = 2;'), /names "M.b", which is no message and no enum/],
+  [
+    'a type that is not declared',
+    message('X a = 1;'),
+    /The field "a" of "M": "X" is not defined: expected a message or an enum/,
+  ],
+  ['a scalar with a wrong name', message('int a = 1;'), /"int" is not defined/],
+  ['a type that is a field', message('int32 b = 1; M.b a = 2;'), /"M.b" is no message and no enum/],
   [
     'a type that a nearer scope hides',
     'package p; message M { message p { optional int32 x = 1; } optional p.N a = 1; } message N {}',
-    /names "p.N", which is not declared/,
+    /"p.N" is not defined/,
   ],
   [
     'an rpc with an enum',

@@ -50,7 +50,7 @@ class Linker {
     for (const extend of message.extends) {
       const place = `The extend block of "${extend.extendee}" in "${message.fullName}"`
       extend.target = this.messageNamed(extend.extendee, message.fullName, place)
-      for (const field of extend.fields) this.field(field, message.fullName, `${place}, field "${field.name}",`)
+      for (const field of extend.fields) this.field(field, message.fullName, `${place}, field "${field.name}"`)
     }
   }
 
@@ -70,7 +70,7 @@ class Linker {
     const found = typeNamed(name, scope, this.#seen)
     if (typeof found !== 'string') return found
     if (this.#strictness === 'stored') return this.#anywhere(name, scope)
-    throw new InvalidSchema(`${place} names ${this.#unseen(name, scope) ?? found}`)
+    throw new InvalidSchema(`${place}: ${this.#unseen(name, scope) ?? found}`)
   }
 
   /** A stored schema may use what an import of an import declares. */
@@ -83,6 +83,6 @@ class Linker {
     const found = this.#anywhere(name, scope)
     return found === null
       ? null
-      : `"${name}", which "${found.file.path}" declares: expected an import of that file, or a public import of it`
+      : `"${name}" is defined in "${found.file.path}": expected an import of that file, or a public import of it`
   }
 }

@@ -83,7 +83,7 @@ test('a type behind two imports is seen only if the second one is public', () =>
   const closed = { name: 'b.proto', text: `${HEAD} import "c.proto";` }
   const open = { name: 'b.proto', text: `${HEAD} import public "c.proto";` }
   const text = `${HEAD} import "b.proto"; message M { C c = 1; }`
-  refused(text, [c, closed], /names "C", which "c.proto" declares: expected an import of that file/)
+  refused(text, [c, closed], /"C" is defined in "c.proto": expected an import of that file/)
   assert.deepEqual(protobuf.recordNames(parse(text, [c, open])), ['M'])
   assert.equal(protobuf.compile(parse(text, [c, closed], 'stored')).messages.length, 2)
 })

@@ -45,8 +45,8 @@ export function parseTypeName(tokens: Tokens, expected: string): string {
 }
 
 function parseValue(tokens: Tokens, level: number): OptionValue {
-  if (tokens.is('{')) return parseMessage(tokens, '{', '}', level)
-  return parseScalar(tokens)
+  // Wire, and so Confluent's registry, accepts a list here, which protoc does not.
+  return tokens.is('{') || tokens.is('[') ? parseEntryValue(tokens, level) : parseScalar(tokens)
 }
 
 function parseScalar(tokens: Tokens): OptionValue {

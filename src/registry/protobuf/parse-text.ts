@@ -112,7 +112,7 @@ class Parser {
     const tokens = this.#tokens
     if (tokens.accept(';')) return
     if (tokens.accept('option')) message.options.push(parseOptionStatement(tokens))
-    else if (tokens.accept('reserved')) message.reserved.push(this.#reserved(MOST_FIELD_NUMBER))
+    else if (tokens.accept('reserved')) message.reserved.push(...this.#reserved(MOST_FIELD_NUMBER))
     else if (tokens.accept('extensions')) {
       const ranges = this.#ranges(MOST_FIELD_NUMBER)
       message.extensions.push({ ranges, options: parseOptionList(tokens) })
@@ -234,32 +234,40 @@ class Parser {
     return this.#tokens.accept('-') ? -this.#integer(2 ** 31, expected) : this.#integer(MOST_ENUM_NUMBER, expected)
   }
 
-  #reserved(most: number): Reserved {
-    if (this.#tokens.peek.kind !== 'string') {
-      const ranges = this.#ranges(most)
-      this.#tokens.expect(';')
-      return { ranges, names: [] }
-    }
+  /** Wire accepts numbers and names in one statement. protoc does not, so they become two. */
+  #reserved(most: number): Reserved[] {
+    const ranges: Range[] = []
     const names: string[] = []
-    do names.push(parseStrings(this.#tokens))
-    while (this.#tokens.accept(','))
+    do {
+      if (this.#tokens.peek.kind === 'string') names.push(parseStrings(this.#tokens))
+      else ranges.push(this.#range(most))
+    } while (this.#tokens.accept(','))
     this.#tokens.expect(';')
-    return { ranges: [], names }
+    const statements = [
+      { ranges, names: [] },
+      { ranges: [], names },
+    ]
+    return statements.filter(one => one.ranges.length + one.names.length > 0)
   }
 
   #ranges(most: number): Range[] {
     const ranges: Range[] = []
-    const read =
-      most === MOST_ENUM_NUMBER ? (text: string) => this.#signed(text) : (text: string) => this.#integer(most, text)
-    do {
-      const { at } = this.#tokens.peek
-      const from = read('a number')
-      let to = from
-      if (this.#tokens.accept('to')) to = this.#tokens.accept('max') ? most : read('a number or "max"')
-      if (to < from) throw new InvalidSchema(`${this.#tokens.place(at)}: the range ${from} to ${to} is empty`)
-      ranges.push({ from, to })
-    } while (this.#tokens.accept(','))
+    do ranges.push(this.#range(most))
+    while (this.#tokens.accept(','))
     return ranges
+  }
+
+  #range(most: number): Range {
+    const { at } = this.#tokens.peek
+    const from = this.#bound(most, 'a number')
+    let to = from
+    if (this.#tokens.accept('to')) to = this.#tokens.accept('max') ? most : this.#bound(most, 'a number or "max"')
+    if (to < from) throw new InvalidSchema(`${this.#tokens.place(at)}: the range ${from} to ${to} is empty`)
+    return { from, to }
+  }
+
+  #bound(most: number, expected: string): number {
+    return most === MOST_ENUM_NUMBER ? this.#signed(expected) : this.#integer(most, expected)
   }
 
   #enum(parent: Message | null): Enum {
@@ -269,7 +277,7 @@ class Parser {
     while (!tokens.accept('}')) {
       if (tokens.accept(';')) continue
       if (tokens.accept('option')) type.options.push(parseOptionStatement(tokens))
-      else if (tokens.accept('reserved')) type.reserved.push(this.#reserved(MOST_ENUM_NUMBER))
+      else if (tokens.accept('reserved')) type.reserved.push(...this.#reserved(MOST_ENUM_NUMBER))
       else {
         const name = tokens.take('identifier', 'the name of an enum value')
         tokens.expect('=')

@@ -182,3 +182,10 @@ test('a stored schema with an unknown option is printed with it', () => {
   assert.match(print(text).canonical, /\[\(x.y\).z = FOO\]/)
   assert.match(print(text).normalized, /\[\(x.y\).z = FOO\]/)
 })
+
+test('forms that only Wire accepts become forms that all accept', () => {
+  const { canonical } = print('message M { reserved 10, "foo", 12 to 14; optional int32 a = 1 [(x) = ["b", "c"]]; }')
+  assert.match(canonical, /reserved 10, 12 to 14;\n {2}reserved "foo";/)
+  assert.match(canonical, /\(x\) = \[\n {4}"b",\n {4}"c"\n {2}\]/)
+  assert.equal(print(canonical).canonical, canonical)
+})

@@ -85,11 +85,11 @@ export function visibleFiles(file: File, files: ReadonlyMap<string, File>): File
   return [...seen]
 }
 
-/** The type that `name` means in `scope` (the full name of a message, or a package); else the end of a sentence. */
+/** The type that `name` means in `scope` (the full name of a message, or a package); else why there is none. */
 export function typeNamed(name: string, scope: string, seen: readonly SymbolTable[]): Message | Enum | string {
   const found = name.startsWith('.') ? declared(name.slice(1), seen) : scoped(name, scope, seen)
-  if (found === undefined) return `"${name}", which is not declared: expected a message or an enum`
-  if (typeof found === 'string') return `"${name}", which is no message and no enum`
+  if (found === undefined) return `"${name}" is not defined: expected a message or an enum`
+  if (typeof found === 'string') return `"${name}" is no message and no enum`
   return found
 }
 
