@@ -1,5 +1,5 @@
-// Google's library for Python as the judge of proto3 JSON: random messages are valid, have the same JSON here and there,
-// and come back from both texts as the same message.
+// Google's library for Python as the judge of proto3 JSON: random messages are valid, have the same JSON here and
+// there, and come back from both texts as the same message.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

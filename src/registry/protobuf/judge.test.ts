@@ -1,5 +1,5 @@
-// protobufjs as the judge of the parser and of the walker. It is no judge of everything: it loses public imports, digits
-// of 64-bit numbers and the difference between a string and a name, and knows no group in a oneof.
+// protobufjs as the judge of the parser and of the walker. It is no judge of everything: it loses public imports,
+// digits of 64-bit numbers and the difference between a string and a name, and knows no group in a oneof.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -40,8 +40,8 @@ const schema = fc.tuple(fc.array(member, { maxLength: 12 }), fc.array(member, { 
       const number = index * 7 + 1
       return `${type.startsWith('map') ? '' : label}${type} f${index} = ${number};`
     })
-  return `syntax = "proto3"; package p; message M { ${fields(one).join(' ')} } message N { ${fields(other).join(' ')} }
-    enum E { ZERO = 0; ONE = 1; }`
+  return `syntax = "proto3"; package p; message M { ${fields(one).join(' ')} } message N { ${fields(other).join(' ')} } enum
+    E { ZERO = 0; ONE = 1; }`
 })
 
 function both(text: string) {

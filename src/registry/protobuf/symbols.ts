@@ -85,7 +85,7 @@ export function visibleFiles(file: File, files: ReadonlyMap<string, File>): File
   return [...seen]
 }
 
-/** The type that `name` means in `scope` (the full name of a message, or a package); else why there is none. */
+/** The type that `name` means in `scope` (the full name of a message, or a package); else why it means no type. */
 export function typeNamed(name: string, scope: string, seen: readonly SymbolTable[]): Message | Enum | string {
   const found = name.startsWith('.') ? declared(name.slice(1), seen) : scoped(name, scope, seen)
   if (found === undefined) return `"${name}" is not defined: expected a message or an enum`

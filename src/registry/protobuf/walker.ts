@@ -7,6 +7,7 @@
 
 import type { Fault, Walker } from '../format.ts'
 import { MOST_LEVELS } from '../format.ts'
+import { enumNumber } from './enum-number.ts'
 import type { ProtobufProgram } from './program.ts'
 import { ACTION, sparseIndex } from './program.ts'
 import { RequiredFields } from './required-fields.ts'
@@ -337,19 +338,10 @@ class ProtobufWalker implements Walker {
   #closedEnum(from: number, end: number, tagAt: number, tag: number, detail: number): Fault | null {
     const value = this.#varint(from, end)
     if (this.#next < 0) return this.#badVarint(tagAt, tag)
-    // Negative numbers come as 64 bits.
-    const number = value > 2 ** 63 ? value - 2 ** 64 : value
+    const number = enumNumber(this.#bytes, from, value)
     const type = this.#program.enums[detail]
-    const exact = value > 2 ** 53 ? this.#lowBits(from) : number
-    if (type === undefined || type.names.has(exact)) return null
-    return this.#fault('bad-value', tagAt, tag, `the enum ${type.fullName} has no value ${exact}`)
-  }
-
-  /** The low 32 bits of the varint at `at`, as a signed number. */
-  #lowBits(at: number): number {
-    let value = 0
-    for (let index = 0; index < 5; index++) value |= ((this.#bytes[at + index] as number) & 0x7f) << (7 * index)
-    return value
+    if (type === undefined || type.names.has(number)) return null
+    return this.#fault('bad-value', tagAt, tag, `the enum ${type.fullName} has no value ${number}`)
   }
 
   #skip(from: number, end: number, tagAt: number, tag: number): Fault | null {
