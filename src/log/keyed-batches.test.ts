@@ -46,7 +46,7 @@ test('a batch that does not unpack, or unpacks to too much, is refused: the clea
   for (const payload of [Buffer.from('no gzip'), gzipSync(Buffer.alloc(MAX_UNPACKED_BYTES + 1))]) {
     const refused = await partition.append(gzipped(payload), 0)
     assert.ok(isRefusal(refused))
-    assert.match(refused.message, /^The records of a batch for the compacted topic partition .* cannot be read: gzip: /)
+    assert.match(refused.message, /^The records of a batch for topic-0-0 cannot be read: gzip: /)
     assert.equal(refused.code, INVALID_RECORD.code)
   }
 })

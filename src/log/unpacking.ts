@@ -1,5 +1,5 @@
-// The only code of the broker that looks into a batch that a client packed. Searches by time and the pages, exports and
-// tails of the admin API use it. A batch of a few hundred bytes can unpack to gigabytes, to millions of records, or to
+// The only code of the broker that looks into a batch that a client packed. Searches by time, the pages, exports and
+// tails of the admin API, and the checks of produced records use it. A batch of a few hundred bytes can unpack to gigabytes, to millions of records, or to
 // one record with millions of headers, and it stays in the log. So this file limits the cost of a look, whatever is in
 // the batch:
 //
@@ -13,9 +13,10 @@
 // No unpacked bytes outlive the look. docs/decisions/0039 lists all callers and the most that each may take.
 
 import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
+import type { LoopShare } from '../base/loop-share.ts'
 import type { Patience } from '../base/patience.ts'
 import { Semaphore } from '../base/semaphore.ts'
-import { NotDecompressed } from '../protocol/compression.ts'
+import { type Codec, NotDecompressed } from '../protocol/compression.ts'
 import { because, REQUEST_TIMED_OUT, type Refusal } from '../protocol/errors.ts'
 import {
   asInvalid,
@@ -26,7 +27,7 @@ import {
   payloadOf,
   RecordWalk,
 } from '../protocol/records.ts'
-import { discard, unpack } from '../protocol/unpacking.ts'
+import { discard, unpack, unpackSync } from '../protocol/unpacking.ts'
 
 /** The most unpacked bytes at one time. A batch that needed more would never get its turn. */
 const UNPACKED_AT_ONCE = MAX_UNPACKED_BYTES
@@ -39,6 +40,13 @@ export const HEADER_LIMITS: HeaderLimits = Object.freeze({ count: 1_000, bytes: 
  */
 const USUAL_GROWTH = 16
 const USUAL_BYTES = 256 * 1024
+
+/**
+ * A batch of at most SOON_PACKED_BYTES that unpacks to at most SOON_BYTES is unpacked at once by lookSoon. That takes
+ * well under 1 ms, and less than the way to the thread pool and back.
+ */
+const SOON_PACKED_BYTES = 32 * 1024
+const SOON_BYTES = 128 * 1024
 
 /** How long the work runs before other work gets a turn. */
 const TURN_MS = 0.5
@@ -60,6 +68,8 @@ export interface Look {
   /** The number of bytes that were unpacked; 0 if the batch is not compressed. */
   readonly unpackedBytes: number
   readonly walk: RecordWalk
+  /** Returns one more walk over the same records, from the first one on. */
+  again(): RecordWalk
   /** Called before each step of the walk. Returns a promise when it is the turn of other work, else undefined. */
   readonly step: Turns
   /** The same as `step`, but called before each piece of longer work. */
@@ -117,6 +127,86 @@ export class Unpacking {
     return TIMED_OUT
   }
 
+  /**
+   * The same for work that a client waits for: in its share of the event loop, and at once if the share has time left
+   * and the batch is not compressed or is small. Then it returns the result of `use` itself: no promise, unless `use`
+   * returns one. What it throws may come either way.
+   */
+  lookSoon<T>(
+    batch: BatchView,
+    patience: Patience,
+    share: LoopShare,
+    use: (look: Look) => T | Promise<T>,
+  ): T | Refusal | Promise<T | Refusal> {
+    if (patience.isOver) return ENDED
+    if (share.begin()) {
+      try {
+        const codec = codecOf(batch)
+        const payload = payloadOf(batch)
+        const { turn } = share
+        if (codec === 'none') return this.#useSoon(batch, payload, 0, patience, turn, use)
+        const unpacked = payload.length <= SOON_PACKED_BYTES ? this.#unpackSoon(codec, payload) : null
+        if (unpacked !== null) return this.#useUnpacked(batch, unpacked, patience, turn, use)
+      } finally {
+        share.end()
+      }
+    }
+    return this.look(batch, { patience, turn: share.turn }, async look => {
+      // The records may have come back from the thread pool, in the time of others.
+      const others = look.turn()
+      if (others !== undefined) await others
+      return await use(look)
+    })
+  }
+
+  /** Returns the unpacked records, with SOON_BYTES reserved for them; null if that takes more memory than is free. */
+  #unpackSoon(codec: Codec, payload: Buffer): Buffer | null {
+    if (!this.#semaphore.takeNow(SOON_BYTES)) return null
+    try {
+      return unpackSync(codec, payload, SOON_BYTES)
+    } catch (error) {
+      this.#semaphore.give(SOON_BYTES)
+      if (error instanceof NotDecompressed && error.tooLarge) return null
+      return asInvalid(error)
+    }
+  }
+
+  #useUnpacked<T>(
+    batch: BatchView,
+    unpacked: Buffer,
+    patience: Patience,
+    turn: Turns,
+    use: (look: Look) => T | Promise<T>,
+  ): T | Refusal | Promise<T | Refusal> {
+    const giveBack = () => {
+      discard(unpacked)
+      this.#semaphore.give(SOON_BYTES)
+    }
+    let used: T | Refusal | Promise<T | Refusal> | undefined
+    try {
+      used = this.#useSoon(batch, unpacked, unpacked.length, patience, turn, use)
+    } finally {
+      if (!(used instanceof Promise)) giveBack()
+    }
+    return used instanceof Promise ? used.finally(giveBack) : used
+  }
+
+  #useSoon<T>(
+    batch: BatchView,
+    payload: Buffer,
+    unpackedBytes: number,
+    patience: Patience,
+    turn: Turns,
+    use: (look: Look) => T | Promise<T>,
+  ): T | Refusal | Promise<T | Refusal> {
+    try {
+      const used = use(lookInto(batch, payload, unpackedBytes, patience, turn))
+      return used instanceof Promise ? used.catch(ended) : used
+    } catch (error) {
+      return ended(error)
+    }
+  }
+
   async #use<T>(
     batch: BatchView,
     payload: Buffer,
@@ -125,21 +215,29 @@ export class Unpacking {
     turn: Turns,
     use: (look: Look) => Promise<T>,
   ): Promise<T | Refusal> {
-    const walk = new RecordWalk(batch, payload)
-    let steps = 0
-    const ready = () => {
-      if (patience.isOver) throw new Ended()
-      return turn()
-    }
-    const step = () => (++steps % STEPS === 0 ? ready() : undefined)
     try {
-      return await use({ unpackedBytes, walk, step, turn: ready })
+      return await use(lookInto(batch, payload, unpackedBytes, patience, turn))
     } catch (error) {
-      if (error instanceof Ended) return ENDED
-      throw error
+      return ended(error)
     }
   }
 }
 
+function lookInto(batch: BatchView, payload: Buffer, unpackedBytes: number, patience: Patience, turn: Turns): Look {
+  let steps = 0
+  const ready = () => {
+    if (patience.isOver) throw new Ended()
+    return turn()
+  }
+  const step = () => (++steps % STEPS === 0 ? ready() : undefined)
+  const again = () => new RecordWalk(batch, payload)
+  return { unpackedBytes, walk: again(), again, step, turn: ready }
+}
+
 /** Thrown to end a look whose patience is over. */
 class Ended extends Error {}
+
+function ended(error: unknown): Refusal {
+  if (error instanceof Ended) return ENDED
+  throw error
+}
