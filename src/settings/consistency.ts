@@ -189,14 +189,21 @@ function boundPorts(settings: Settings): readonly Bound[] {
   const endpoints = opened.map(({ host, port, key, origin }) => {
     return { said: key('port'), origin: origin('port'), host, port }
   })
+  const host = settings.get('server.address')
+  const registryPort = settings.get('schema-registry.enabled') ? settings.get('schema-registry.port') : null
   return [
     ...endpoints,
-    {
-      said: 'server.port',
-      origin: settings.origin('server.port'),
-      host: settings.get('server.address'),
-      port: settings.get('server.port'),
-    },
+    { said: 'server.port', origin: settings.origin('server.port'), host, port: settings.get('server.port') },
+    ...(registryPort === null
+      ? []
+      : [
+          {
+            said: fullKey('schema-registry.port'),
+            origin: settings.origin('schema-registry.port'),
+            host,
+            port: registryPort,
+          },
+        ]),
   ]
 }
 
