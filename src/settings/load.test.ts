@@ -286,6 +286,14 @@ test('ports are from 1 to 65535, and each listener has its own', () => {
   )
   assert.equal(load({ argv: ['--svc.broker.port=0', '--svc.broker.host=127.0.0.1'] }).get('broker.port'), 0)
   assert.equal(
+    refusal({ argv: ['--svc.schema-registry.port=8080'] }),
+    'svc.schema-registry.port: got 8080 (command line), which server.port (default) has too; each takes a port of its own',
+  )
+  assert.equal(
+    load({ argv: ['--svc.schema-registry.port=8080', '--svc.schema-registry.enabled=false'] }).get('server.port'),
+    8080,
+  )
+  assert.equal(
     refusal({ argv: ['--svc.broker.port=8080'] }),
     'server.port: got 8080 (default), which svc.broker.port (command line) has too; each takes a port of its own',
   )
