@@ -21,6 +21,8 @@ export class TestJudge implements Judge {
   onLook: ((look: Look) => Promise<void> | undefined) | null = null
   /** Verdicts take up to this many ms of the clock, by chance; null: they are given at once. */
   slowness: { readonly clock: Clock; readonly random: Random; readonly mostMs: number } | null = null
+  /** True: the results of `next` come later in the same turn of the event loop. */
+  isLate = false
   #held: Promise<void> | null = null
 
   /** Holds the verdicts that are asked for from now on. Returns the function that releases them. */
@@ -51,8 +53,8 @@ export class TestJudge implements Judge {
         if (forced === undefined && slowness !== null) {
           return sleep(slowness.clock, slowness.random.below(slowness.mostMs + 1)).then(() => refusalOf(bad))
         }
-        if (forced instanceof Error) throw forced
-        return forced ?? refusalOf(bad)
+        if (this.isLate) return Promise.resolve().then(() => result(forced, bad))
+        return result(forced, bad)
       },
     }
   }
@@ -77,6 +79,11 @@ function goOver({ walk, step }: Look, bad: number[]): Promise<void> | undefined 
   let at = 0
   const others = go()
   return others === undefined ? undefined : goAfter(others)
+}
+
+function result(forced: Refusal | Error | undefined, bad: readonly number[]): Refusal | null {
+  if (forced instanceof Error) throw forced
+  return forced ?? refusalOf(bad)
 }
 
 function refusalOf(bad: readonly number[]): Refusal | null {

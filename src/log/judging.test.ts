@@ -281,12 +281,15 @@ test('records that cannot be read, a store that is away and a mistake of the jud
     assert.equal(said(refused), INVALID_RECORD.name)
     assert.match((refused as Refusal).message, /^The records of a batch for topic-0-0 cannot be read: gzip: /)
   }
-  judge.next.push(new StoreUnavailable('gone fishing'))
-  const away = await partition.append(valued(['1']), 0)
-  assert.equal(said(away), KAFKA_STORAGE_ERROR.name)
-  assert.match((away as Refusal).message, /nothing was written: gone fishing\.$/)
-  judge.next.push(new TypeError('a mistake'))
-  assert.equal(said(await partition.append(valued(['2']), 0)), UNKNOWN_SERVER_ERROR.name)
+  for (const isLate of [false, true]) {
+    judge.isLate = isLate
+    judge.next.push(new StoreUnavailable('gone fishing'))
+    const away = await partition.append(valued(['1']), 0)
+    assert.equal(said(away), KAFKA_STORAGE_ERROR.name)
+    assert.match((away as Refusal).message, /nothing was written: gone fishing\.$/)
+    judge.next.push(new TypeError('a mistake'))
+    assert.equal(said(await partition.append(valued(['2']), 0)), UNKNOWN_SERVER_ERROR.name)
+  }
   assert.ok(lines.some(line => line.includes('could not be checked') && line.includes('a mistake')))
   assert.equal(said(await partition.append(valued(['3']), 0)), 0)
 })
