@@ -85,7 +85,7 @@ test('a long piece gives way when its share is used, and waits behind those that
   )
 })
 
-test('work outside a piece goes into the line, also if nobody else waits', async () => {
+test('work outside a piece goes into the line, also if the line is empty', async () => {
   const share = new LoopShare(systemClock, 1)
   const others = share.turn()
   assert.ok(others instanceof Promise)

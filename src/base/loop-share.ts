@@ -3,7 +3,7 @@
 // loop, and otherwise in the next turns, first come, first served. All users of a share together hold each turn of the
 // loop for as long as one of them would.
 //
-//   begin() --time left, and nobody waits--> piece --end()--> the rest of the time is left for others
+//   begin() --time left, and the line is empty--> piece --end()--> the rest of the time is left for others
 //      '--else--> false; the work awaits turn(), which puts it in line
 //   serve, once in each turn of the loop: the time is full again; one piece after the other for those in line
 

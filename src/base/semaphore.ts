@@ -36,7 +36,7 @@ export class Semaphore {
     return true
   }
 
-  /** Takes the amount if it is free and nobody waits; else returns false. */
+  /** Takes the amount if it is free and no other caller waits; else returns false. */
   takeNow(amount: number): boolean {
     if (this.#waiting.size > 0 || amount > this.#free) return false
     this.#free -= amount

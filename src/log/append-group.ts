@@ -86,8 +86,8 @@ export class AppendGroup<Waiting extends Placeable> {
   }
 
   /**
-   * Compares the sequence of a batch with its producer, which `producerOf` has found. Returns null if the batch is next,
-   * so that it may be added. Returns the original if the batch repeats it; the batch then gets the offsets of the
+   * Compares the sequence of a batch with its producer, which `producerOf` has found. Returns null if the batch is
+   * next, so that it may be added. Returns the original if the batch repeats it; the batch then gets the offsets of the
    * original. Returns a refusal if its sequence does not follow.
    */
   check(waiting: Waiting, known: Producer | undefined): ProducerBatch | Refusal | null {

@@ -1,6 +1,6 @@
-// Asks the judges of produced batches. A verdict starts when its batch arrives; the lane consults it when the batch would
-// get its offset, and waits if there is none yet. All judgings of a broker share a part of each turn of the event loop.
-// Failures become refusals here: nothing passes without a verdict.
+// Asks the judges of produced batches. A verdict starts when its batch arrives. The lane consults it when the batch
+// would get its offset, and waits while it is missing. All judgings of a broker share a part of each turn of the event
+// loop. Failures become refusals here: no batch passes without a verdict.
 
 import type { Clock } from '../base/clock.ts'
 import { LoopShare } from '../base/loop-share.ts'
@@ -101,7 +101,7 @@ export class Judgings {
       const reason = 'The store does not answer, so the records could not be checked; nothing was written'
       return because(KAFKA_STORAGE_ERROR, `${reason}: ${error.message}.`)
     }
-    // A mistake in a judge must not stop the partition, and what it has not judged must not pass.
+    // A mistake in a judge must not stop the partition, and a batch that it has not judged must not pass.
     this.#logger
       .limited('not-judged', 10_000)
       .error('the records of a batch could not be checked', { partition, error })

@@ -9,9 +9,9 @@
 //                                          '--unknown, fenced, misplaced--> settling --landed--> the same
 //                                                                               '--not landed--> formed again
 //
-// While the table of a topic is read for the first time, the lane is idle and its batches wait (table-wait.ts). The lane
-// is idle too while the first waiting batch is judged (judging.ts): a group ends before a batch that is not decided, so
-// that batches keep their order.
+// While the table of a topic is read for the first time, the lane is idle and its batches wait (table-wait.ts). The
+// lane is idle too while the first waiting batch is judged (judging.ts): a group ends before a batch that is not
+// decided, so that batches keep their order.
 
 import { type Clock, sleep, type Timer } from '../base/clock.ts'
 import {
@@ -415,8 +415,8 @@ export class Lane {
       if (found !== null) {
         this.#queue.shift()
         if (isRefusal(found)) void this.#refuseSequence(next, found)
-        // If the original is in the log but not on enough replicas yet, #acknowledge refuses the repeat. If the original
-        // is in this group, the repeat waits for it.
+        // If the original is in the log but not on enough replicas yet, #acknowledge refuses the repeat. If the
+        // original is in this group, the repeat waits for it.
         else if (found.baseOffset < state.end) this.#acknowledge(next)
         continue
       }

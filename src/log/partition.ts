@@ -277,11 +277,12 @@ export class Partition {
   /**
    * Appends one batch that checkBatches has passed. From here on its bytes belong to the log. Batches enter the log in
    * the order of the calls. A batch whose records must be judged waits for the verdict, and later batches wait behind
-   * it; if it repeats a stored batch, it gets the answer of the original and needs no verdict. Resolves when the batch is in the log, or with a refusal. After a refusal the batch is not
-   * in the log and never will be, except after these two:
-   * - REQUEST_TIMED_OUT, after timeoutMs, or when the partition has appended nothing for stallMs (0: no limit), not
-   *   counting the time in which it waits for a verdict. It is
-   *   then unknown whether the batch is appended, unless the message says that it was not.
+   * it. If it repeats a stored batch, it gets the answer of the original and needs no verdict. Resolves when the batch
+   * is in the log, or with a refusal. After a refusal the batch is not in the log and never will be, except after these
+   * two:
+   * - REQUEST_TIMED_OUT, after timeoutMs, or when the partition has appended nothing for stallMs (0: no limit). The
+   *   time in which it waits for a verdict does not count as a part of stallMs. It is then unknown whether the batch is
+   *   appended, unless the message says that it was not.
    * - NOT_ENOUGH_REPLICAS_AFTER_APPEND. The batch is in the log, but may be lost.
    */
   append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {

@@ -1,7 +1,7 @@
 // The only code of the broker that looks into a batch that a client packed. Searches by time, the pages, exports and
-// tails of the admin API, and the checks of produced records use it. A batch of a few hundred bytes can unpack to gigabytes, to millions of records, or to
-// one record with millions of headers, and it stays in the log. So this file limits the cost of a look, whatever is in
-// the batch:
+// tails of the admin API, and the checks of produced records use it. A batch of a few hundred bytes can unpack to
+// gigabytes, to millions of records, or to one record with millions of headers, and it stays in the log. So this file
+// limits the cost of a look, whatever is in the batch:
 //
 //   bytes of one batch, unpacked          MAX_UNPACKED_BYTES; a larger one is InvalidRecords
 //   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests of the broker; a request that finds no
@@ -130,7 +130,7 @@ export class Unpacking {
   /**
    * The same for work that a client waits for: in its share of the event loop, and at once if the share has time left
    * and the batch is not compressed or is small. Then it returns the result of `use` itself: no promise, unless `use`
-   * returns one. What it throws may come either way.
+   * returns one. Its errors may be thrown or come by the promise.
    */
   lookSoon<T>(
     batch: BatchView,

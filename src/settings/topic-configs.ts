@@ -242,7 +242,7 @@ const acting = {
   'retention.ms': whole('long', -1)('604800000', 'Age at which segments are dropped; -1 is no limit.'),
   'schema.validation.action': word('reject', 'count')(
     'reject',
-    'What the broker does with records whose key or value is not valid. reject refuses their batch. count only counts them in svc_schema_registry_verdicts_total, to see what a check would refuse.',
+    'The answer to records whose key or value is not valid. reject refuses their batch. count only counts them in svc_schema_registry_verdicts_total, to see what a check would refuse.',
     ofRegistry<'reject' | 'count'>('reject'),
   ),
   'segment.bytes': whole('int', 2 ** 20)(
