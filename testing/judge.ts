@@ -42,8 +42,9 @@ export class TestJudge implements Judge {
       look: look => {
         this.looks++
         const others = this.onLook?.(look)
-        if (others !== undefined) return others.then(() => goOver(look, bad))
-        return goOver(look, bad)
+        const records = { ...look, walk: look.again() }
+        if (others !== undefined) return others.then(() => goOver(records, bad))
+        return goOver(records, bad)
       },
       verdict: () => {
         this.verdicts++

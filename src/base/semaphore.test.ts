@@ -21,19 +21,6 @@ test('requests that have to wait are served in order, and a small one does not p
   assert.equal(semaphore.free, 10)
 })
 
-test('a request that does not wait takes what is free, unless others wait for it', async () => {
-  const semaphore = new Semaphore(new SimulatedClock(), 10)
-  assert.equal(semaphore.takeNow(11), false)
-  assert.equal(semaphore.takeNow(6), true)
-  assert.equal(semaphore.takeNow(5), false)
-  const waiting = semaphore.take(5, ENDLESS)
-  assert.equal(semaphore.takeNow(1), false)
-  semaphore.give(6)
-  assert.equal(await waiting, true)
-  assert.equal(semaphore.takeNow(5), true)
-  assert.equal(semaphore.free, 0)
-})
-
 test('a request that ends by a deadline or a signal takes nothing and lets the requests behind it in', async () => {
   const clock = new SimulatedClock()
   const semaphore = new Semaphore(clock, 10)

@@ -36,13 +36,6 @@ export class Semaphore {
     return true
   }
 
-  /** Takes the amount if it is free and no other caller waits; else returns false. */
-  takeNow(amount: number): boolean {
-    if (this.#waiting.size > 0 || amount > this.#free) return false
-    this.#free -= amount
-    return true
-  }
-
   give(amount: number): void {
     this.#free += amount
     this.#admit()

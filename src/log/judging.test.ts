@@ -298,7 +298,6 @@ test('a compacted topic checks keys first, and both checks share one look', asyn
   const judge = new TestJudge()
   const world = await openLogWorld(t, { judge })
   const partition = await world.createPartition({ 'cleanup.policy': 'compact' })
-  const { unpacking } = world.logs
   for (const compression of ['none', 'lz4'] as const) {
     const send = (key: string | null, value: string) =>
       partition.append(
@@ -320,7 +319,6 @@ test('a compacted topic checks keys first, and both checks share one look', asyn
     assert.ok(!isRefusal(await send('k', 'v')))
   }
   assert.deepEqual([judge.looks, judge.verdicts], [6, 4])
-  assert.equal(unpacking.heldBytes, 0)
 })
 
 test('small batches are judged before append returns; the others wait for a turn and for memory', async t => {
@@ -334,4 +332,29 @@ test('small batches are judged before append returns; the others wait for a turn
     assert.equal(judge.verdicts - before, compression === 'none' ? 1 : 0, compression)
     assert.ok(!isRefusal(await small) && !isRefusal(await large))
   }
+})
+
+test('of one partition at most two large batches are unpacked at a time, so that others get their turn', async t => {
+  const { partition, judge, create, logs } = await openJudged(t)
+  const other = await create('other')
+  const order: string[] = []
+  let open = 0
+  let most = 0
+  judge.onLook = ({ walk, turn }) => {
+    assert.ok(walk.next())
+    const name = String(walk.key())
+    if (name === 'bomb') most = Math.max(most, ++open)
+    return (async () => {
+      for (let i = 0; i < 20; i++) await (turn() ?? new Promise(setImmediate))
+      if (name === 'bomb') open--
+      order.push(name)
+    })()
+  }
+  const large = (key: string) => batchOf([{ key, value: 'v'.repeat(200_000) }], { compression: 'zstd' })
+  const bombs = Array.from({ length: 12 }, () => partition.append(large('bomb'), 0))
+  const small = logs.partition(other.id, 0)!.append(large('other'), 0)
+  assert.equal(said(await small), 0)
+  await Promise.all(bombs)
+  assert.equal(most, 2)
+  assert.ok(order.indexOf('other') < 5, order.join())
 })

@@ -5,6 +5,7 @@
 import type { Clock } from '../base/clock.ts'
 import { LoopShare } from '../base/loop-share.ts'
 import type { Patience } from '../base/patience.ts'
+import { Semaphore } from '../base/semaphore.ts'
 import {
   because,
   INVALID_RECORD,
@@ -18,10 +19,15 @@ import { type BatchView, InvalidRecords } from '../protocol/records.ts'
 import { isStoreFailure } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { BatchJudge } from './judge.ts'
-import type { Unpacking } from './unpacking.ts'
+import { Unpacking } from './unpacking.ts'
 
 /** How long judgings may hold one turn of the event loop, all together. */
 const TURN_MS = 1
+/**
+ * The most batches of one partition that are unpacked at one time, without small ones. A producer of bombs then cannot
+ * take all the memory for unpacking from the other partitions: each of them waits for at most a few bombs.
+ */
+const LOOKS_OF_PARTITION = 2
 
 const TOO_LATE = because(
   REQUEST_TIMED_OUT,
@@ -55,33 +61,47 @@ export class Judging {
   }
 }
 
+/** The partition of a batch, as the judgings know it. */
+export interface JudgedPlace {
+  /** For the messages. */
+  readonly name: string
+  /** From judgings.place(). */
+  readonly looks: Semaphore
+}
+
 export class Judgings {
   readonly #clock: Clock
-  readonly #unpacking: Unpacking
   readonly #logger: Logger
   readonly #share: LoopShare
+  /** Of their own: viewers who read hostile batches must not make producers wait. */
+  readonly #unpacking: Unpacking
 
-  constructor(clock: Clock, unpacking: Unpacking, logger: Logger) {
+  constructor(clock: Clock, logger: Logger) {
     this.#clock = clock
-    this.#unpacking = unpacking
     this.#logger = logger
     this.#share = new LoopShare(clock, TURN_MS)
+    this.#unpacking = new Unpacking(clock)
+  }
+
+  place(name: string): JudgedPlace {
+    return { name, looks: new Semaphore(this.#clock, LOOKS_OF_PARTITION) }
   }
 
   /**
    * Starts the verdict about a batch; at the latest after timeoutMs (0: no limit) it is a refusal. Returns null if the
-   * batch may be appended and that is known at once. `partition` is for the messages.
+   * batch may be appended and that is known at once.
    */
-  start(judge: BatchJudge, batch: BatchView, partition: string, timeoutMs: number): Judging | null {
+  start(judge: BatchJudge, batch: BatchView, place: JudgedPlace, timeoutMs: number): Judging | null {
     const limit = new CallersPatience(this.#clock, timeoutMs)
-    const verdict = this.#judge(judge, batch, partition, limit)
+    const verdict = this.#judge(judge, batch, place, limit)
     return verdict === null ? null : new Judging(verdict, limit)
   }
 
-  #judge(judge: BatchJudge, batch: BatchView, partition: string, limit: Patience) {
-    const failed = (error: unknown) => this.#refusalOf(error, partition)
+  #judge(judge: BatchJudge, batch: BatchView, place: JudgedPlace, limit: Patience) {
+    const failed = (error: unknown) => this.#refusalOf(error, place.name)
     try {
-      const looked = this.#unpacking.lookSoon(batch, limit, this.#share, look => judge.look(look))
+      const soon = this.#unpacking.lookSoon(batch, limit, this.#share, look => judge.look(look))
+      const looked = soon === null ? this.#lookLater(judge, batch, place, limit) : soon
       if (looked instanceof Promise) {
         return looked.then(ended => (isRefusal(ended) ? TOO_LATE : judge.verdict(limit))).catch(failed)
       }
@@ -90,6 +110,20 @@ export class Judgings {
       return verdict instanceof Promise ? verdict.catch(failed) : verdict
     } catch (error) {
       return failed(error)
+    }
+  }
+
+  async #lookLater(judge: BatchJudge, batch: BatchView, { looks }: JudgedPlace, patience: Patience) {
+    if (!(await looks.take(1, patience))) return TOO_LATE
+    try {
+      return await this.#unpacking.look(batch, { patience, turn: this.#share.turn }, async look => {
+        // The records may have come back from the thread pool, in the time of others.
+        const others = look.turn()
+        if (others !== undefined) await others
+        await judge.look(look)
+      })
+    } finally {
+      looks.give(1)
     }
   }
 

@@ -208,7 +208,7 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const rooms: PartitionRooms = {
     unpacking,
     judge: given.judge ?? null,
-    judgings: new Judgings(clock, unpacking, logger),
+    judgings: new Judgings(clock, logger),
     searches: new Semaphore(clock, SEARCHES_AT_ONCE),
     store,
     clock,

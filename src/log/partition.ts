@@ -29,7 +29,7 @@ import { encodePlace, type Place } from './cleaner/place.ts'
 import { betterOf, type ColdBatches, type ColdReads, earlier, larger } from './cold-reads.ts'
 import { NotDecoded } from './compression.ts'
 import { type BatchJudge, bothOf, type Judge } from './judge.ts'
-import type { Judgings } from './judging.ts'
+import type { JudgedPlace, Judgings } from './judging.ts'
 import { KeyCheck } from './keyed-batches.ts'
 import { type Appended, Lane, type LaneRooms } from './lane.ts'
 import { PartitionState, type ProducerCount } from './partition-state.ts'
@@ -141,6 +141,8 @@ export class Partition {
   readonly #corrupt = new Set<number>()
   /** Trims and rewrites, one after the other: a rewrite begins at the log start or where the last one ended. */
   readonly #inTurn = workInTurn()
+  /** Null until a batch has been judged. */
+  #judgedPlace: JudgedPlace | null = null
   /** The result of a read at the end. */
   #empty: ReadResult
   /** The leader epoch under which the cleaner read the batch, and the reason. */
@@ -289,7 +291,9 @@ export class Partition {
     const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#state.firmHold ?? this.#check(batch)
     if (refusal !== null) return this.#refused(batch, refusal)
     const judge = this.#judgeOf(batch)
-    const judging = judge === null ? null : this.#rooms.judgings.start(judge, batch, this.#state.name, timeoutMs)
+    if (judge === null) return this.#lane.append(batch, timeoutMs, stallMs, null)
+    this.#judgedPlace ??= this.#rooms.judgings.place(this.#state.name)
+    const judging = this.#rooms.judgings.start(judge, batch, this.#judgedPlace, timeoutMs)
     return this.#lane.append(batch, timeoutMs, stallMs, judging)
   }
 

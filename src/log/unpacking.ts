@@ -4,8 +4,9 @@
 // limits the cost of a look, whatever is in the batch:
 //
 //   bytes of one batch, unpacked          MAX_UNPACKED_BYTES; a larger one is InvalidRecords
-//   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests of the broker; a request that finds no
-//                                         bytes left waits in order
+//   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests that share the object: produced batches
+//                                         have one, all others another one; a request that finds no bytes left waits
+//                                         in order
 //   headers of one record, decoded        HEADER_LIMITS; the other headers are returned as bytes (RecordWalk.read)
 //   time on the event loop                other work gets turns, within a batch too
 //   time in all                           the patience of the caller
@@ -128,46 +129,28 @@ export class Unpacking {
   }
 
   /**
-   * The same for work that a client waits for: in its share of the event loop, and at once if the share has time left
-   * and the batch is not compressed or is small. Then it returns the result of `use` itself: no promise, unless `use`
-   * returns one. Its errors may be thrown or come by the promise.
+   * The same at once, for work that a client waits for, if its share of the event loop has time left and the batch is
+   * not compressed or is small; else returns null, and the caller must use look(). Returns the result of `use` itself:
+   * no promise, unless `use` returns one. Its errors may be thrown or come by the promise. The few bytes that it
+   * unpacks do not count as held, so that it never waits for large batches: only one batch at a time can be in such a
+   * look, except for those that wait for their next turn.
    */
   lookSoon<T>(
     batch: BatchView,
     patience: Patience,
     share: LoopShare,
     use: (look: Look) => T | Promise<T>,
-  ): T | Refusal | Promise<T | Refusal> {
+  ): T | Refusal | Promise<T | Refusal> | null {
     if (patience.isOver) return ENDED
-    if (share.begin()) {
-      try {
-        const codec = codecOf(batch)
-        const payload = payloadOf(batch)
-        const { turn } = share
-        if (codec === 'none') return this.#useSoon(batch, payload, 0, patience, turn, use)
-        const unpacked = payload.length <= SOON_PACKED_BYTES ? this.#unpackSoon(codec, payload) : null
-        if (unpacked !== null) return this.#useUnpacked(batch, unpacked, patience, turn, use)
-      } finally {
-        share.end()
-      }
-    }
-    return this.look(batch, { patience, turn: share.turn }, async look => {
-      // The records may have come back from the thread pool, in the time of others.
-      const others = look.turn()
-      if (others !== undefined) await others
-      return await use(look)
-    })
-  }
-
-  /** Returns the unpacked records, with SOON_BYTES reserved for them; null if that takes more memory than is free. */
-  #unpackSoon(codec: Codec, payload: Buffer): Buffer | null {
-    if (!this.#semaphore.takeNow(SOON_BYTES)) return null
+    if (!share.begin()) return null
     try {
-      return unpackSync(codec, payload, SOON_BYTES)
-    } catch (error) {
-      this.#semaphore.give(SOON_BYTES)
-      if (error instanceof NotDecompressed && error.tooLarge) return null
-      return asInvalid(error)
+      const codec = codecOf(batch)
+      const payload = payloadOf(batch)
+      if (codec === 'none') return this.#useSoon(batch, payload, 0, patience, share.turn, use)
+      const unpacked = payload.length <= SOON_PACKED_BYTES ? unpackSoon(codec, payload) : null
+      return unpacked === null ? null : this.#useUnpacked(batch, unpacked, patience, share.turn, use)
+    } finally {
+      share.end()
     }
   }
 
@@ -178,17 +161,13 @@ export class Unpacking {
     turn: Turns,
     use: (look: Look) => T | Promise<T>,
   ): T | Refusal | Promise<T | Refusal> {
-    const giveBack = () => {
-      discard(unpacked)
-      this.#semaphore.give(SOON_BYTES)
-    }
     let used: T | Refusal | Promise<T | Refusal> | undefined
     try {
       used = this.#useSoon(batch, unpacked, unpacked.length, patience, turn, use)
     } finally {
-      if (!(used instanceof Promise)) giveBack()
+      if (!(used instanceof Promise)) discard(unpacked)
     }
-    return used instanceof Promise ? used.finally(giveBack) : used
+    return used instanceof Promise ? used.finally(() => discard(unpacked)) : used
   }
 
   #useSoon<T>(
@@ -220,6 +199,16 @@ export class Unpacking {
     } catch (error) {
       return ended(error)
     }
+  }
+}
+
+/** Returns the unpacked records; null if they are too large for a look that begins at once. Throws InvalidRecords. */
+function unpackSoon(codec: Codec, payload: Buffer): Buffer | null {
+  try {
+    return unpackSync(codec, payload, SOON_BYTES)
+  } catch (error) {
+    if (error instanceof NotDecompressed && error.tooLarge) return null
+    return asInvalid(error)
   }
 }
 
