@@ -358,3 +358,24 @@ test('of one partition at most two large batches are unpacked at a time, so that
   assert.equal(most, 2)
   assert.ok(order.indexOf('other') < 5, order.join())
 })
+
+test('while a bomb holds the memory for large batches, ordinary ones of other topics are judged and appended', async t => {
+  const { partition, judge, create, logs } = await openJudged(t)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isHeld = false
+  judge.onLook = ({ unpackedBytes }) => {
+    if (unpackedBytes < 60_000_000) return undefined
+    isHeld = true
+    return promise
+  }
+  const bomb = watch(partition.append(batchOf([{ value: Buffer.alloc(60_000_000) }], { compression: 'zstd' }), 0))
+  while (!isHeld) await new Promise(setImmediate)
+  const other = logs.partition((await create('other')).id, 0)!
+  const sizes = [10, 200_000, 10, 200_000]
+  const answers = sizes.map(size => other.append(valued(['v'.repeat(size)], { compression: 'gzip' }), 0))
+  assert.deepEqual((await Promise.all(answers)).map(said), [0, 1, 2, 3])
+  assert.equal(bomb.answer, null)
+  resolve()
+  while (bomb.answer === null) await new Promise(setImmediate)
+  assert.equal(said(bomb.answer), 0)
+})

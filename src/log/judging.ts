@@ -19,7 +19,7 @@ import { type BatchView, InvalidRecords } from '../protocol/records.ts'
 import { isStoreFailure } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import type { BatchJudge } from './judge.ts'
-import { Unpacking } from './unpacking.ts'
+import { type Looker, Unpacking } from './unpacking.ts'
 
 /** How long judgings may hold one turn of the event loop, all together. */
 const TURN_MS = 1
@@ -80,7 +80,7 @@ export class Judgings {
     this.#clock = clock
     this.#logger = logger
     this.#share = new LoopShare(clock, TURN_MS)
-    this.#unpacking = new Unpacking(clock)
+    this.#unpacking = new Unpacking(clock, true)
   }
 
   place(name: string): JudgedPlace {
@@ -100,8 +100,7 @@ export class Judgings {
   #judge(judge: BatchJudge, batch: BatchView, place: JudgedPlace, limit: Patience) {
     const failed = (error: unknown) => this.#refusalOf(error, place.name)
     try {
-      const soon = this.#unpacking.lookSoon(batch, limit, this.#share, look => judge.look(look))
-      const looked = soon === null ? this.#lookLater(judge, batch, place, limit) : soon
+      const looked = this.#look(judge, batch, place, { patience: limit, turn: this.#share.turn })
       if (looked instanceof Promise) {
         return looked.then(ended => (isRefusal(ended) ? TOO_LATE : judge.verdict(limit))).catch(failed)
       }
@@ -113,10 +112,29 @@ export class Judgings {
     }
   }
 
-  async #lookLater(judge: BatchJudge, batch: BatchView, { looks }: JudgedPlace, patience: Patience) {
-    if (!(await looks.take(1, patience))) return TOO_LATE
+  /** Looks at once if the share has time left in this turn of the loop, else in one of the next turns. */
+  #look(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: Looker) {
+    if (!this.#share.begin()) return this.#lookInTurn(judge, batch, place, looker)
     try {
-      return await this.#unpacking.look(batch, { patience, turn: this.#share.turn }, async look => {
+      const soon = this.#unpacking.lookSoon(batch, looker, look => judge.look(look))
+      return soon === null ? this.#lookLater(judge, batch, place, looker) : soon
+    } finally {
+      this.#share.end()
+    }
+  }
+
+  async #lookInTurn(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: Looker) {
+    const others = looker.turn()
+    if (others !== undefined) await others
+    const soon = this.#unpacking.lookSoon(batch, looker, look => judge.look(look))
+    return await (soon === null ? this.#lookLater(judge, batch, place, looker) : soon)
+  }
+
+  /** Looks into a batch that is too large to be unpacked at once. */
+  async #lookLater(judge: BatchJudge, batch: BatchView, { looks }: JudgedPlace, looker: Looker) {
+    if (!(await looks.take(1, looker.patience))) return TOO_LATE
+    try {
+      return await this.#unpacking.look(batch, looker, async look => {
         // The records may have come back from the thread pool, in the time of others.
         const others = look.turn()
         if (others !== undefined) await others

@@ -4,9 +4,9 @@
 // limits the cost of a look, whatever is in the batch:
 //
 //   bytes of one batch, unpacked          MAX_UNPACKED_BYTES; a larger one is InvalidRecords
-//   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests that share the object: produced batches
-//                                         have one, all others another one; a request that finds no bytes left waits
-//                                         in order
+//   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests that share the object: the checks of
+//                                         produced batches have one, which adds ORDINARY_AT_ONCE, and all others have
+//                                         another one; a request that finds no bytes left waits in order
 //   headers of one record, decoded        HEADER_LIMITS; the other headers are returned as bytes (RecordWalk.read)
 //   time on the event loop                other work gets turns, within a batch too
 //   time in all                           the patience of the caller
@@ -14,7 +14,6 @@
 // No unpacked bytes outlive the look. docs/decisions/0039 lists all callers and the most that each may take.
 
 import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
-import type { LoopShare } from '../base/loop-share.ts'
 import type { Patience } from '../base/patience.ts'
 import { Semaphore } from '../base/semaphore.ts'
 import { type Codec, NotDecompressed } from '../protocol/compression.ts'
@@ -41,6 +40,10 @@ export const HEADER_LIMITS: HeaderLimits = Object.freeze({ count: 1_000, bytes: 
  */
 const USUAL_GROWTH = 16
 const USUAL_BYTES = 256 * 1024
+
+/** With USUAL_GROWTH, batches of up to 1 MiB are ordinary at the first attempt. */
+const ORDINARY_BYTES = 16 * 1024 * 1024
+const ORDINARY_AT_ONCE = 2 * ORDINARY_BYTES
 
 /**
  * A batch of at most SOON_PACKED_BYTES that unpacks to at most SOON_BYTES is unpacked at once by lookSoon. That takes
@@ -80,15 +83,20 @@ export interface Look {
 export class Unpacking {
   readonly #clock: Clock
   readonly #semaphore: Semaphore
+  /** For batches that need at most ORDINARY_BYTES. The same as #semaphore if they share it with larger ones. */
+  readonly #ordinary: Semaphore
 
-  constructor(clock: Clock) {
+  /** `hasOrdinary`: ordinary batches have ORDINARY_AT_ONCE bytes of their own, so that no bomb makes them wait. */
+  constructor(clock: Clock, hasOrdinary = false) {
     this.#clock = clock
     this.#semaphore = new Semaphore(clock, UNPACKED_AT_ONCE)
+    this.#ordinary = hasOrdinary ? new Semaphore(clock, ORDINARY_AT_ONCE) : this.#semaphore
   }
 
   /** The bytes that are held at this moment, or are about to be. */
   get heldBytes(): number {
-    return UNPACKED_AT_ONCE - this.#semaphore.free
+    const ordinary = this.#ordinary === this.#semaphore ? 0 : ORDINARY_AT_ONCE - this.#ordinary.free
+    return UNPACKED_AT_ONCE - this.#semaphore.free + ordinary
   }
 
   looker(patience: Patience): Looker {
@@ -109,49 +117,44 @@ export class Unpacking {
     if (codec === 'none') return await this.#use(batch, payload, 0, patience, turn, use)
     const usual = Math.min(MAX_UNPACKED_BYTES, Math.max(USUAL_BYTES, payload.length * USUAL_GROWTH))
     for (const most of usual < MAX_UNPACKED_BYTES ? [usual, MAX_UNPACKED_BYTES] : [usual]) {
-      if (!(await this.#semaphore.take(most, patience))) return TIMED_OUT
+      const semaphore = most <= ORDINARY_BYTES ? this.#ordinary : this.#semaphore
+      if (!(await semaphore.take(most, patience))) return TIMED_OUT
       let held = most
       let unpacked: Buffer | null = null
       try {
         unpacked = await unpack(codec, payload, most, turn)
         held = Math.max(unpacked.length, 1)
-        this.#semaphore.give(most - held)
+        semaphore.give(most - held)
         return await this.#use(batch, unpacked, unpacked.length, patience, turn, use)
       } catch (error) {
         const isLarger = error instanceof NotDecompressed && error.tooLarge && most < MAX_UNPACKED_BYTES
         if (!isLarger) asInvalid(error)
       } finally {
         if (unpacked !== null) discard(unpacked)
-        this.#semaphore.give(held)
+        semaphore.give(held)
       }
     }
     return TIMED_OUT
   }
 
   /**
-   * The same at once, for work that a client waits for, if its share of the event loop has time left and the batch is
-   * not compressed or is small; else returns null, and the caller must use look(). Returns the result of `use` itself:
-   * no promise, unless `use` returns one. Its errors may be thrown or come by the promise. The few bytes that it
-   * unpacks do not count as held, so that it never waits for large batches: only one batch at a time can be in such a
-   * look, except for those that wait for their next turn.
+   * The same at once, for work that a client waits for, if the batch is not compressed or is small; else returns null,
+   * and the caller must use look(). Returns the result of `use` itself: no promise, unless `use` returns one. Its errors
+   * may be thrown or come by the promise. The few bytes that it unpacks do not count as held, so that it never waits for
+   * large batches. Call it only in a turn: then only one batch at a time can be in such a look, except for those that
+   * wait for their next turn.
    */
   lookSoon<T>(
     batch: BatchView,
-    patience: Patience,
-    share: LoopShare,
+    { patience, turn }: Looker,
     use: (look: Look) => T | Promise<T>,
   ): T | Refusal | Promise<T | Refusal> | null {
     if (patience.isOver) return ENDED
-    if (!share.begin()) return null
-    try {
-      const codec = codecOf(batch)
-      const payload = payloadOf(batch)
-      if (codec === 'none') return this.#useSoon(batch, payload, 0, patience, share.turn, use)
-      const unpacked = payload.length <= SOON_PACKED_BYTES ? unpackSoon(codec, payload) : null
-      return unpacked === null ? null : this.#useUnpacked(batch, unpacked, patience, share.turn, use)
-    } finally {
-      share.end()
-    }
+    const codec = codecOf(batch)
+    const payload = payloadOf(batch)
+    if (codec === 'none') return this.#useSoon(batch, payload, 0, patience, turn, use)
+    const unpacked = payload.length <= SOON_PACKED_BYTES ? unpackSoon(codec, payload) : null
+    return unpacked === null ? null : this.#useUnpacked(batch, unpacked, patience, turn, use)
   }
 
   #useUnpacked<T>(
