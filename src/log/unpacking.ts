@@ -139,10 +139,10 @@ export class Unpacking {
 
   /**
    * The same at once, for work that a client waits for, if the batch is not compressed or is small; else returns null,
-   * and the caller must use look(). Returns the result of `use` itself: no promise, unless `use` returns one. Its errors
-   * may be thrown or come by the promise. The few bytes that it unpacks do not count as held, so that it never waits for
-   * large batches. Call it only in a turn: then only one batch at a time can be in such a look, except for those that
-   * wait for their next turn.
+   * and the caller must use look(). Returns the result of `use` itself: no promise, unless `use` returns one. Its
+   * errors may be thrown or come by the promise. The few bytes that it unpacks do not count as held, so that it never
+   * waits for large batches. Call it only in a turn: then only one batch at a time can be in such a look, except for
+   * those that wait for their next turn.
    */
   lookSoon<T>(
     batch: BatchView,
