@@ -42,7 +42,7 @@ export class TestJudge implements Judge {
       look: look => {
         this.looks++
         const others = this.onLook?.(look)
-        const records = { ...look, walk: look.again() }
+        const records = this.onLook === null ? look : { ...look, walk: look.again() }
         if (others !== undefined) return others.then(() => goOver(records, bad))
         return goOver(records, bad)
       },

@@ -364,11 +364,11 @@ test('while a bomb holds the memory for large batches, ordinary ones of other to
   const { promise, resolve } = Promise.withResolvers<void>()
   let isHeld = false
   judge.onLook = ({ unpackedBytes }) => {
-    if (unpackedBytes < 60_000_000) return undefined
+    if (unpackedBytes < 67_000_000) return undefined
     isHeld = true
     return promise
   }
-  const bomb = watch(partition.append(batchOf([{ value: Buffer.alloc(60_000_000) }], { compression: 'zstd' }), 0))
+  const bomb = watch(partition.append(batchOf([{ value: Buffer.alloc(67_000_000) }], { compression: 'zstd' }), 0))
   while (!isHeld) await new Promise(setImmediate)
   const other = logs.partition((await create('other')).id, 0)!
   const sizes = [10, 200_000, 10, 200_000]
@@ -378,4 +378,31 @@ test('while a bomb holds the memory for large batches, ordinary ones of other to
   resolve()
   while (bomb.answer === null) await new Promise(setImmediate)
   assert.equal(said(bomb.answer), 0)
+})
+
+test('a small batch that finds no time left in a turn still waits for no large ones, not even of its partition', async t => {
+  const { partition, judge, create, logs } = await openJudged(t)
+  const other = logs.partition((await create('other')).id, 0)!
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let held = 0
+  let small = 0
+  judge.onLook = ({ unpackedBytes }) => {
+    if (unpackedBytes < 1_000) small++
+    if (unpackedBytes < 210_000) return undefined
+    held++
+    return promise
+  }
+  const large = (bytes: number) => valued(['v'.repeat(bytes)], { compression: 'zstd' })
+  const sent = [partition.append(large(220_000), 0), partition.append(large(220_000), 0)]
+  while (held < 2) await new Promise(setImmediate)
+  // It is in line for a turn, and so is each batch behind it.
+  sent.push(other.append(large(200_000), 0))
+  for (let i = 0; i < 5; i++) await Promise.resolve()
+  sent.push(partition.append(valued(['small'], { compression: 'zstd' }), 0))
+  assert.equal(small, 0)
+  for (let i = 0; i < 5; i++) await new Promise(setImmediate)
+  const meanwhile = small
+  resolve()
+  await Promise.all(sent)
+  assert.equal(meanwhile, 1, 'it was looked into while both large ones were held')
 })
