@@ -41,6 +41,7 @@ import { type KafkaListeners, listen } from './kafka/listener.ts'
 import { openPeers, type PeersRooms } from './kafka/peers.ts'
 import { createThrottle } from './kafka/throttle.ts'
 import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log/catalogue.ts'
+import type { Judge } from './log/judge.ts'
 import { type Logs, openLogs, type RoundShare } from './log/logs.ts'
 import type { RoundReport } from './log/round.ts'
 import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
@@ -78,6 +79,8 @@ export interface BrokerOptions {
   readonly hasHttp?: boolean
   /** Gives clients their policies in place of the stored rules, for tests of what a policy allows. */
   readonly policies?: Policies
+  /** Judges the records that are produced, for tests. By default none are judged. */
+  readonly judge?: Judge
   /** Routes and limits that replace the broker's own, for tests of rules that every route must follow. */
   readonly http?: HttpOverrides
 }
@@ -180,6 +183,7 @@ interface Given {
   readonly openStoreInstead: (() => Promise<Store>) | undefined
   readonly openMechanisms: OpenMechanisms
   readonly policiesInstead: Policies | undefined
+  readonly judgeInstead: Judge | undefined
   /** Null if the HTTP side is off. */
   readonly httpParts: ReturnType<typeof loadHttp> | null
   readonly httpOverrides: HttpOverrides | undefined
@@ -224,6 +228,7 @@ export async function startBroker(options: BrokerOptions): Promise<Broker> {
     openStoreInstead: options.openStore,
     openMechanisms: options.openMechanisms ?? openMechanisms,
     policiesInstead: options.policies,
+    judgeInstead: options.judge,
     // The parts load while the store opens.
     httpParts: options.hasHttp === false ? null : loadHttp(),
     httpOverrides: options.http,
@@ -384,6 +389,7 @@ async function openPartitions(
       leadership: cluster,
       committedUpTo: committedBounds(store),
       coldTier: remoteTier,
+      judge: made.judgeInstead ?? null,
     }),
     readPositions: openReadPositions(made.clock),
   }

@@ -10,6 +10,7 @@ import type { Policies } from '../src/auth/clients/policies.ts'
 import type { SaslMechanism } from '../src/auth/sasl/mechanism.ts'
 import type { Clock } from '../src/base/clock.ts'
 import { type Broker, type HttpOverrides, startBroker as start } from '../src/broker.ts'
+import type { Judge } from '../src/log/judge.ts'
 import {
   fullKey,
   type Key,
@@ -49,6 +50,8 @@ export interface TestBrokerOptions {
   readonly isShared?: boolean
   /** The policies of clients; by default those of the settings and the stored rules. */
   readonly policies?: Policies
+  /** Judges the records that are produced. */
+  readonly judge?: Judge
   /** Starts the HTTP side too, on a free port. */
   readonly hasHttp?: boolean
   /** The test's own routes, limits and parameters of password hashes. */

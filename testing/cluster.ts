@@ -3,6 +3,7 @@
 // seems paused.
 
 import { systemClock } from '../src/base/clock.ts'
+import type { Judge } from '../src/log/judge.ts'
 import { metadata } from '../src/protocol/messages/metadata.ts'
 import type { Values } from '../src/settings/settings.ts'
 import { type CleanUp, startBroker, type TestBroker } from './broker.ts'
@@ -30,7 +31,7 @@ export const EXPIRY_MS = 1_000
 export function createCluster(
   cleanUp: CleanUp,
   shared: Partial<Values> = {},
-  { hasHttp = false }: { readonly hasHttp?: boolean } = {},
+  { hasHttp = false, judge }: { readonly hasHttp?: boolean; readonly judge?: Judge } = {},
 ): TestCluster {
   const contents = createMemoryStore(systemClock)
   return {
@@ -40,7 +41,7 @@ export function createCluster(
       const broker = await startBroker(
         cleanUp,
         { 'broker.id': id, 'broker.expiry': EXPIRY_MS, 'broker.drain-timeout': 5_000, ...shared, ...overrides },
-        { openStore: async () => store, isShared: true, hasHttp },
+        { openStore: async () => store, isShared: true, hasHttp, ...(judge && { judge }) },
       )
       return { ...broker, id, store, cutOff: () => store.faults.hold('all') }
     },

@@ -30,7 +30,7 @@ export async function startGround(
   cleanUp: CleanUp,
   overrides: Partial<Values> = {},
   clock: Clock = systemClock,
-  options: Pick<TestBrokerOptions, 'policies'> = {},
+  options: Pick<TestBrokerOptions, 'policies' | 'judge'> = {},
 ): Promise<Ground> {
   const store = createMemoryStore(clock)
   cleanUp.after(async () => store.faults.release())

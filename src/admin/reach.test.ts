@@ -88,7 +88,7 @@ test('a request that certainly did not reach another broker gets an error that c
 test('if the leader does not know the partition yet, the client gets an error that clients retry', async t => {
   const rooms = await openBesideSilence(t, true)
   const topicId = rooms.catalogue.current().topics.get('t')!.id
-  const partitionResponses = [{ index: 1, errorCode: UNKNOWN_TOPIC_OR_PARTITION.code }]
+  const partitionResponses = [{ index: 1, errorCode: UNKNOWN_TOPIC_OR_PARTITION.code, recordErrors: [] }]
   const peers: Peers = { ask: async () => ({ responses: [{ topicId, partitionResponses }] }) as never }
   const refused = await produceRecords({ ...rooms, peers }, 't', [{ partition: 1, value: null }])
   assert.ok(isRefusal(refused))

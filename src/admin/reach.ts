@@ -22,6 +22,7 @@ import {
   NOT_LEADER_OR_FOLLOWER,
   OFFSET_OUT_OF_RANGE,
   REQUEST_TIMED_OUT,
+  type RecordError,
   type Refusal,
   UNKNOWN_SERVER_ERROR,
   UNKNOWN_TOPIC_ID,
@@ -273,7 +274,8 @@ export async function appendTo(
         if (row === undefined)
           return because(UNKNOWN_SERVER_ERROR, `Broker ${brokerId} did not answer for a partition.`)
         if (row.errorCode === NONE) return row
-        return refusalOf(row.errorCode, brokerId, topic, partition, row.errorMessage)
+        const refusal = refusalOf(row.errorCode, brokerId, topic, partition, row.errorMessage)
+        return row.recordErrors.length === 0 ? refusal : { ...refusal, recordErrors: namedIn(row.recordErrors) }
       })
     },
   })
@@ -446,6 +448,14 @@ function refusalOf(
   if (message) return because(error, message)
   if (error.code === OFFSET_OUT_OF_RANGE.code) return error
   return because(error, `Broker ${brokerId} answers ${error.name} for partition ${partition} of '${name}'.`)
+}
+
+type NamedRecords = readonly { readonly batchIndex: number; readonly batchIndexErrorMessage: string | null }[]
+
+function namedIn(recordErrors: NamedRecords): readonly RecordError[] {
+  return recordErrors.map(({ batchIndex, batchIndexErrorMessage }) => {
+    return { batchIndex, batchIndexErrorMessage: batchIndexErrorMessage ?? '' }
+  })
 }
 
 function unanswered(error: PeerUnavailable, isWrite: boolean): Refusal {

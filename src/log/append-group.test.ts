@@ -39,7 +39,9 @@ const groupOn = (log: LogEnd) => new AppendGroup<Placeable>(log, 'attempt', NOW,
 
 /** Adds a batch as the lane does, and returns the result of the group. */
 function add(group: AppendGroup<Placeable>, each: Placeable): string | number | null {
-  const verdict = group.add(each, group.producerOf(each.batch))
+  const known = group.producerOf(each.batch)
+  const verdict = group.check(each, known)
+  if (verdict === null) group.add(each, known)
   return isRefusal(verdict) ? verdict.name : (verdict?.baseOffset ?? null)
 }
 

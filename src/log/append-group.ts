@@ -86,32 +86,32 @@ export class AppendGroup<Waiting extends Placeable> {
   }
 
   /**
-   * Adds a batch of the producer that `producerOf` found. Returns null if the batch got its offsets. Returns the
-   * original if the batch repeats it; the batch then gets the offsets of the original. Returns a refusal if its
-   * sequence does not follow.
+   * Compares the sequence of a batch with its producer, which `producerOf` has found. Returns null if the batch is
+   * next, so that it may be added. Returns the original if the batch repeats it; the batch then gets the offsets of the
+   * original. Returns a refusal if its sequence does not follow.
    */
-  add(waiting: Waiting, known: Producer | undefined): ProducerBatch | Refusal | null {
-    const { batch } = waiting
-    const { producerId, producerEpoch, baseSequence } = batch
-    if (producerId < 0) {
-      this.#place(waiting)
-      return null
-    }
-    const lastSequence = lastSequenceOf(baseSequence, batch.lastOffsetDelta)
+  check(waiting: Waiting, known: Producer | undefined): ProducerBatch | Refusal | null {
+    const { producerId, producerEpoch, baseSequence, lastOffsetDelta } = waiting.batch
+    if (producerId < 0) return null
+    const lastSequence = lastSequenceOf(baseSequence, lastOffsetDelta)
     const verdict = checkSequence(known, producerId, producerEpoch, baseSequence, lastSequence)
-    if (isRefusal(verdict)) return verdict
-    if (verdict !== null) {
-      waiting.baseOffset = verdict.baseOffset
-      waiting.nextOffset = verdict.lastOffset + 1
-      waiting.logAppendTimeMs = verdict.logAppendTimeMs
-      if (verdict.baseOffset >= this.append.at) this.repeats.push(waiting)
-      return verdict
-    }
+    if (verdict === null || isRefusal(verdict)) return verdict
+    waiting.baseOffset = verdict.baseOffset
+    waiting.nextOffset = verdict.lastOffset + 1
+    waiting.logAppendTimeMs = verdict.logAppendTimeMs
+    if (verdict.baseOffset >= this.append.at) this.repeats.push(waiting)
+    return verdict
+  }
+
+  /** Adds a batch that `check` has found to be next: it gets its offsets. */
+  add(waiting: Waiting, known: Producer | undefined): void {
     this.#place(waiting)
+    const { producerId, producerEpoch, baseSequence, lastOffsetDelta } = waiting.batch
+    if (producerId < 0) return
+    const lastSequence = lastSequenceOf(baseSequence, lastOffsetDelta)
     const { baseOffset, nextOffset, logAppendTimeMs } = waiting
     const added = { baseSequence, lastSequence, baseOffset, lastOffset: nextOffset - 1, logAppendTimeMs }
     this.producers.set(producerId, withBatch(known, producerEpoch, added, this.nowMs))
-    return null
   }
 
   /** Completes the append with these rows of the partition and the rows of the group's producers. */

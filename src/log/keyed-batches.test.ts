@@ -7,6 +7,7 @@ import { batchWith } from '../../testing/poison.ts'
 import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
 import { INVALID_RECORD, isRefusal } from '../protocol/errors.ts'
 import { MAX_UNPACKED_BYTES, viewBatch } from '../protocol/records.ts'
+import { Unpacking } from './unpacking.ts'
 
 const gzipped = (payload: Buffer) =>
   viewBatch(batchWith(payload, { codec: 'gzip', count: 1, baseTimestamp: 0, maxTimestamp: 0 }))
@@ -46,7 +47,7 @@ test('a batch that does not unpack, or unpacks to too much, is refused: the clea
   for (const payload of [Buffer.from('no gzip'), gzipSync(Buffer.alloc(MAX_UNPACKED_BYTES + 1))]) {
     const refused = await partition.append(gzipped(payload), 0)
     assert.ok(isRefusal(refused))
-    assert.match(refused.message, /^The records of a batch for the compacted topic partition .* cannot be read: gzip: /)
+    assert.match(refused.message, /^The records of a batch for topic-0-0 cannot be read: gzip: /)
     assert.equal(refused.code, INVALID_RECORD.code)
   }
 })
@@ -73,15 +74,13 @@ test('batches that must be unpacked and others enter the log in the order of the
 })
 
 test('a topic that is not compacted opens no batch', async t => {
-  const world = await openLogWorld(t)
-  const partition = await world.createPartition()
-  const look = world.logs.unpacking.look.bind(world.logs.unpacking)
-  let looks = 0
-  world.logs.unpacking.look = (...given) => {
-    looks++
-    return look(...given)
-  }
+  const looks = [t.mock.method(Unpacking.prototype, 'look'), t.mock.method(Unpacking.prototype, 'lookSoon')]
+  const partition = await (await openLogWorld(t)).createPartition()
   assert.ok(!isRefusal(await partition.append(gzipped(Buffer.from('no gzip')), 0)))
   assert.ok(!isRefusal(await partition.append(batchOf([{ value: 'no key' }], { compression: 'lz4' }), 0)))
-  assert.equal(looks, 0)
+  const calls = () => looks.map(({ mock }) => mock.callCount())
+  assert.deepEqual(calls(), [0, 0])
+  const compacted = await (await openLogWorld(t)).createPartition(COMPACTED)
+  assert.ok(!isRefusal(await compacted.append(batchOf([{ key: 'k' }]), 0)))
+  assert.deepEqual(calls(), [0, 1])
 })

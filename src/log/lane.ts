@@ -9,7 +9,9 @@
 //                                          '--unknown, fenced, misplaced--> settling --landed--> the same
 //                                                                               '--not landed--> formed again
 //
-// While the table of a topic is read for the first time, the lane is idle and its batches wait (table-wait.ts).
+// While the table of a topic is read for the first time, the lane is idle and its batches wait (table-wait.ts). The
+// lane is idle too while the first waiting batch is judged (judging.ts): a group ends before a batch that is not
+// decided, so that batches keep their order.
 
 import { type Clock, sleep, type Timer } from '../base/clock.ts'
 import {
@@ -41,6 +43,7 @@ import type { ObservedChild } from '../telemetry/metrics.ts'
 import { AppendGroup, type Placeable } from './append-group.ts'
 import type { Compression } from './compression.ts'
 import { Fifo } from './fifo.ts'
+import type { Judging } from './judging.ts'
 import type { Leadership } from './leadership.ts'
 import { damaged, type PartitionState } from './partition-state.ts'
 import { producerIdOf } from './producers.ts'
@@ -98,6 +101,8 @@ const LONGEST_BACKOFF_MS = 5_000
 
 /** One batch in the lane. */
 interface Pending extends Placeable {
+  /** Null if the batch needs no verdict. */
+  readonly judging: Judging | null
   /** Its records in their stored form; null if they are stored unchanged. */
   readonly encoding: Promise<EncodedRecords | null> | null
   /** Both times are on Clock.monotonic(). The deadline is the caller's own. */
@@ -137,6 +142,8 @@ export class Lane {
   #idle: (() => void)[] = []
   /** Ends the pause of a settlement. */
   #tryAgain: (() => void) | null = null
+  /** True while the lane is idle because the first waiting batch is not decided yet. */
+  #isJudging = false
   /** The wait for the table of the topic; null unless a batch has waited for it since the hold began. */
   #tableWait: TableWait | null = null
 
@@ -145,17 +152,27 @@ export class Lane {
     this.#state = state
   }
 
-  /** Puts the batch into the lane before it returns. The limits are those of Partition.append. */
-  append(batch: BatchView, timeoutMs: number, stallMs: number): Promise<Appended | Refusal> {
+  /**
+   * Puts the batch into the lane before it returns. The limits are those of Partition.append. `judging` is null if the
+   * batch needs no verdict.
+   */
+  append(
+    batch: BatchView,
+    timeoutMs: number,
+    stallMs: number,
+    judging: Judging | null = null,
+  ): Promise<Appended | Refusal> {
     const arrivedAtMs = this.#rooms.clock.monotonic()
     const limits = { arrivedAtMs, deadlineMs: arrivedAtMs + orForever(timeoutMs), stallMs: orForever(stallMs) }
     const dueMs = this.#dueMs(limits)
     if (dueMs < this.#deadlineMs) this.#arm(dueMs)
     const { refused, compression } = this.#rooms
     const { stream, topic } = this.#state
+    if (judging !== null) judging.decided = () => this.#goOn()
     return new Promise(resolve => {
       this.#queue.push({
         batch,
+        judging,
         encoding: compression.encode(topic, batch),
         arrivedAtMs,
         deadlineMs: limits.deadlineMs,
@@ -163,6 +180,7 @@ export class Lane {
         answer(value) {
           // This is synchronous, because batches behind it may be formed in this very turn.
           if (isRefusal(value)) refused.note(stream, batch, value)
+          judging?.end()
           resolve(value)
         },
         isHandedOver: false,
@@ -170,7 +188,8 @@ export class Lane {
         nextOffset: -1,
         logAppendTimeMs: -1,
       })
-      this.#wake()
+      // The batch cannot pass the first one, which is not decided yet.
+      if (!this.#isJudging) this.#wake()
     })
   }
 
@@ -179,6 +198,19 @@ export class Lane {
     if (this.#isBusy || this.#isDue) return
     this.#isDue = true
     this.#rooms.due(this)
+  }
+
+  /** The lane no longer waits for a verdict. From here on a stall counts again. */
+  #endJudging(nowMs: number): void {
+    if (!this.#isJudging) return
+    this.#isJudging = false
+    this.#movedAtMs = nowMs
+  }
+
+  /** Forms a group after this turn if the lane waits for a verdict that is no longer missing. */
+  #goOn(): void {
+    const first = this.#isJudging ? this.#queue.at(0) : undefined
+    if (first !== undefined && (first.answer === null || first.judging?.verdict !== undefined)) this.#wake()
   }
 
   /** Sends the next group to the store, unless an append is in flight or no batch waits. */
@@ -359,35 +391,54 @@ export class Lane {
     const state = this.#state
     const { clock, refused } = this.#rooms
     const group: Group = new AppendGroup(state, this.#rooms.nextAttempt(), clock.now(), clock.monotonic())
+    this.#endJudging(group.startedAtMs)
     for (let next = this.#queue.at(0); next !== undefined; next = this.#queue.at(0)) {
-      const { batch } = next
+      const { batch, judging } = next
       if (!group.hasRoomFor(batch)) break
-      this.#queue.shift()
       // The caller already knows that the batch is not appended.
-      if (next.answer === null) continue
-      if (this.#dueMs(next) <= group.startedAtMs) {
-        answer(next, because(REQUEST_TIMED_OUT, tooLate(next, group.startedAtMs)))
+      if (next.answer === null) {
+        this.#queue.shift()
         continue
       }
-      const refusal = state.refusal ?? state.damage ?? state.hold
+      const refusal =
+        this.#dueMs(next) <= group.startedAtMs
+          ? because(REQUEST_TIMED_OUT, tooLate(next, group.startedAtMs))
+          : (state.refusal ?? state.damage ?? state.hold)
       if (refusal !== null) {
+        this.#queue.shift()
         answer(next, refusal)
         continue
       }
       const known = group.producerOf(batch)
       const isNew = batch.producerId >= 0 && known === undefined
-      const verdict = (isNew ? refused.check(state, batch) : null) ?? group.add(next, known)
-      if (verdict === null) {
-        if (batch.producerId >= 0) refused.taken(state, batch)
+      const found = (isNew ? refused.check(state, batch) : null) ?? group.check(next, known)
+      if (found !== null) {
+        this.#queue.shift()
+        if (isRefusal(found)) void this.#refuseSequence(next, found)
+        // If the original is in the log but not on enough replicas yet, #acknowledge refuses the repeat. If the
+        // original is in this group, the repeat waits for it.
+        else if (found.baseOffset < state.end) this.#acknowledge(next)
         continue
       }
-      if (isRefusal(verdict)) void this.#refuseSequence(next, verdict)
-      // If the original is in the log but not on enough replicas yet, #acknowledge refuses the repeat. If the original
-      // is in this group, the repeat waits for it.
-      else if (verdict.baseOffset < state.end) this.#acknowledge(next)
+      if (judging !== null) {
+        // Not decided yet. The batches behind it may not pass it.
+        if (judging.verdict === undefined) break
+        if (judging.verdict !== null) {
+          this.#queue.shift()
+          if (batch.producerId >= 0 && !judging.verdict.retriable) refused.givenUp(state, batch)
+          answer(next, judging.verdict)
+          continue
+        }
+      }
+      this.#queue.shift()
+      group.add(next, known)
+      if (batch.producerId >= 0) refused.taken(state, batch)
     }
 
-    if (group.batches.length === 0) return null
+    if (group.batches.length === 0) {
+      this.#isJudging = this.#queue.length > 0
+      return null
+    }
     const mark = state.timeIndex.seal(CHUNK_BYTES)
     if (mark !== null) state.pendingRows.push(mark)
     group.carry(state.pendingRows)
@@ -740,6 +791,7 @@ export class Lane {
     if (this.#mustReopen && this.#state.refusal === null) {
       this.#mustReopen = false
       this.#isBusy = true
+      this.#endJudging(this.#rooms.clock.monotonic())
       void this.#settle(this.#state.epoch)
       return
     }
@@ -755,10 +807,11 @@ export class Lane {
   /**
    * Returns the time at which the caller is told that its batch takes too long. A batch behind others in a lane that
    * makes progress has only its own deadline. If it were refused earlier, the producer would send it again behind later
-   * batches, perhaps twice.
+   * batches, perhaps twice. The wait for a verdict is no stall: it is the judge's, not the store's.
    */
   #dueMs({ arrivedAtMs, deadlineMs, stallMs }: Pick<Pending, 'arrivedAtMs' | 'deadlineMs' | 'stallMs'>): number {
-    return Math.min(deadlineMs, Math.max(arrivedAtMs, this.#movedAtMs) + stallMs)
+    const movedAtMs = this.#isJudging ? this.#rooms.clock.monotonic() : this.#movedAtMs
+    return Math.min(deadlineMs, Math.max(arrivedAtMs, movedAtMs) + stallMs)
   }
 
   #arm(deadlineMs: number): void {
@@ -791,6 +844,7 @@ export class Lane {
     this.#deadlineTimer = null
     this.#deadlineMs = Number.POSITIVE_INFINITY
     if (next < Number.POSITIVE_INFINITY) this.#arm(next)
+    this.#goOn()
   }
 }
 
@@ -801,7 +855,10 @@ function away(error: StoreUnavailable): Refusal {
   return because(KAFKA_STORAGE_ERROR, `The store is not available, nothing was written: ${error.message}`)
 }
 
-function tooLate({ arrivedAtMs }: Pending, nowMs: number): string {
+function tooLate({ arrivedAtMs, judging }: Pending, nowMs: number): string {
+  if (judging !== null && judging.verdict === undefined) {
+    return `The records of the batch were not checked within ${Math.round(nowMs - arrivedAtMs)} ms, and the batch was not appended.`
+  }
   return `The batch waited ${Math.round(nowMs - arrivedAtMs)} ms behind others and was not appended.`
 }
 

@@ -22,6 +22,8 @@ import { ColdReads } from './cold-reads.ts'
 import { Compression } from './compression.ts'
 import { Dictionaries } from './dictionaries.ts'
 import { Holdings } from './holdings.ts'
+import type { Judge } from './judge.ts'
+import { Judgings } from './judging.ts'
 import type { Lane } from './lane.ts'
 import type { Leadership } from './leadership.ts'
 import { startOffsetGauges } from './offset-gauges.ts'
@@ -66,6 +68,8 @@ export interface LogsRooms {
   committedUpTo?(topicId: string, index: number): Promise<number>
   /** The remote tier; null or absent without storage.remote.path. */
   readonly coldTier?: ColdTier | null
+  /** Judges records that are produced; null or absent: none are judged. */
+  readonly judge?: Judge | null
   /** Does the cleaner's work on the event loop, for runs on a simulated clock. By default a thread does it. */
   readonly cleanerWork?: Work
 }
@@ -203,6 +207,8 @@ export async function openLogs(given: LogsRooms): Promise<Logs> {
   const unpacking = new Unpacking(clock)
   const rooms: PartitionRooms = {
     unpacking,
+    judge: given.judge ?? null,
+    judgings: new Judgings(clock, logger),
     searches: new Semaphore(clock, SEARCHES_AT_ONCE),
     store,
     clock,

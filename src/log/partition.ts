@@ -3,7 +3,7 @@
 // anything above the high watermark. It knows no sessions and no groups, and does not know which broker leads.
 
 import { workInTurn } from '../base/in-turn.ts'
-import { ENDLESS, type Patience, patience } from '../base/patience.ts'
+import { ENDLESS, type Patience } from '../base/patience.ts'
 import {
   because,
   CORRUPT_MESSAGE,
@@ -28,7 +28,9 @@ import type { Topic } from './catalogue.ts'
 import { encodePlace, type Place } from './cleaner/place.ts'
 import { betterOf, type ColdBatches, type ColdReads, earlier, larger } from './cold-reads.ts'
 import { NotDecoded } from './compression.ts'
-import { checkKeys } from './keyed-batches.ts'
+import { type BatchJudge, bothOf, type Judge } from './judge.ts'
+import type { JudgedPlace, Judgings } from './judging.ts'
+import { KeyCheck } from './keyed-batches.ts'
 import { type Appended, Lane, type LaneRooms } from './lane.ts'
 import { PartitionState, type ProducerCount } from './partition-state.ts'
 import type { ReadAhead } from './read-ahead.ts'
@@ -98,6 +100,9 @@ export interface Uncleanable {
 }
 
 export interface PartitionRooms extends LaneRooms, SearchRooms {
+  /** Null if no records are judged. */
+  readonly judge: Judge | null
+  readonly judgings: Judgings
   readonly producerCount: ProducerCount
   readonly reads: ReadMetrics
   readonly readAhead: ReadAhead<ReadResult>
@@ -136,11 +141,8 @@ export class Partition {
   readonly #corrupt = new Set<number>()
   /** Trims and rewrites, one after the other: a rewrite begins at the log start or where the last one ended. */
   readonly #inTurn = workInTurn()
-  /**
-   * The end of the last check of a batch that must be unpacked for it; null if no check is in progress. Batches behind
-   * it wait, so that they enter the log in the order of the calls.
-   */
-  #lastCheck: Promise<unknown> | null = null
+  /** Null until a batch has been judged. */
+  #judgedPlace: JudgedPlace | null = null
   /** The result of a read at the end. */
   #empty: ReadResult
   /** The leader epoch under which the cleaner read the batch, and the reason. */
@@ -276,22 +278,23 @@ export class Partition {
 
   /**
    * Appends one batch that checkBatches has passed. From here on its bytes belong to the log. Batches enter the log in
-   * the order of the calls. Resolves when the batch is in the log, or with a refusal. After a refusal the batch is not
-   * in the log and never will be, except after these two:
-   * - REQUEST_TIMED_OUT, after timeoutMs, or when the partition has appended nothing for stallMs (0: no limit). It is
-   *   then unknown whether the batch is appended, unless the message says that it was not.
+   * the order of the calls. A batch whose records must be judged waits for the verdict, and later batches wait behind
+   * it. If it repeats a stored batch, it gets the answer of the original and needs no verdict. Resolves when the batch
+   * is in the log, or with a refusal. After a refusal the batch is not in the log and never will be, except after these
+   * two:
+   * - REQUEST_TIMED_OUT, after timeoutMs, or when the partition has appended nothing for stallMs (0: no limit). The
+   *   time in which it waits for a verdict does not count as a part of stallMs. It is then unknown whether the batch is
+   *   appended, unless the message says that it was not.
    * - NOT_ENOUGH_REPLICAS_AFTER_APPEND. The batch is in the log, but may be lost.
    */
   append(batch: BatchView, timeoutMs: number, stallMs = 0): Promise<Appended | Refusal> {
     const refusal = this.#checkOpen() ?? this.#state.damage ?? this.#state.firmHold ?? this.#check(batch)
     if (refusal !== null) return this.#refused(batch, refusal)
-    const isCompacted = this.#state.topic.resolved.cleanupPolicy.includes('compact')
-    if (!isCompacted && this.#lastCheck === null) return this.#lane.append(batch, timeoutMs, stallMs)
-    const check = isCompacted ? this.#checkKeys(batch, timeoutMs) : null
-    if (check instanceof Promise || this.#lastCheck !== null) {
-      return this.#appendInTurn(batch, check, timeoutMs, stallMs)
-    }
-    return check === null ? this.#lane.append(batch, timeoutMs, stallMs) : this.#refused(batch, check)
+    const judge = this.#judgeOf(batch)
+    if (judge === null) return this.#lane.append(batch, timeoutMs, stallMs, null)
+    this.#judgedPlace ??= this.#rooms.judgings.place(this.#state.name)
+    const judging = this.#rooms.judgings.start(judge, batch, this.#judgedPlace, timeoutMs)
+    return this.#lane.append(batch, timeoutMs, stallMs, judging)
   }
 
   #refused(batch: BatchView, refusal: Refusal): Promise<Refusal> {
@@ -299,35 +302,13 @@ export class Partition {
     return Promise.resolve(refusal)
   }
 
-  #checkKeys(batch: BatchView, timeoutMs: number): Refusal | null | Promise<Refusal | null> {
-    const { unpacking, clock } = this.#rooms
-    const limit = timeoutMs > 0 ? patience(clock, clock.monotonic() + timeoutMs) : ENDLESS
-    return checkKeys(batch, this.#state.name, unpacking, limit)
-  }
-
-  /** Appends a batch when its own check has ended and all earlier batches are in the lane or refused. */
-  async #appendInTurn(
-    batch: BatchView,
-    check: Refusal | null | Promise<Refusal | null>,
-    timeoutMs: number,
-    stallMs: number,
-  ): Promise<Appended | Refusal> {
-    const entered = Promise.all([check, this.#lastCheck]).then(([found]) => {
-      const refusal = found ?? this.#checkOpen() ?? this.#state.damage ?? this.#state.firmHold
-      const answer = refusal === null ? this.#lane.append(batch, timeoutMs, stallMs) : this.#refused(batch, refusal)
-      // In an object, because the batches behind it do not wait for its answer.
-      return { answer }
-    })
-    // The caller gets the error.
-    const ended = entered.then(
-      () => {},
-      () => {},
-    )
-    this.#lastCheck = ended
-    const { answer } = await entered.finally(() => {
-      if (this.#lastCheck === ended) this.#lastCheck = null
-    })
-    return await answer
+  /** Returns what has to look at the records before they get offsets; null if nothing has to. */
+  #judgeOf(batch: BatchView): BatchJudge | null {
+    const { topic, name } = this.#state
+    const judge = this.#rooms.judge?.of(topic, batch) ?? null
+    if (!topic.resolved.cleanupPolicy.includes('compact')) return judge
+    const keys = new KeyCheck(name)
+    return judge === null ? keys : bothOf(keys, judge)
   }
 
   /**

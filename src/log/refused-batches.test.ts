@@ -31,6 +31,17 @@ test('a batch that was refused before its topic was known is found by the name o
   assert.equal(refused.check(place, batch(1)), null)
 })
 
+test('a refused batch is forgotten when it is refused for good, but not for an earlier batch or another epoch', () => {
+  for (const at of [stream, place.name]) {
+    const refused = new RefusedBatches(new SimulatedClock())
+    refused.note(at, batch(5), NOT_LEADER_OR_FOLLOWER)
+    for (const other of [batch(4), batch(6), batch(5, 1), batch(5, 0, 8)]) refused.givenUp(place, other)
+    assert.notEqual(refused.check(place, batch(6)), null)
+    refused.givenUp(place, batch(5))
+    assert.equal(refused.check(place, batch(6)), null)
+  }
+})
+
 test('the lowest sequence counts, also if sequences begin again from 0', () => {
   const refused = new RefusedBatches(new SimulatedClock())
   refused.note(stream, batch(1), NOT_LEADER_OR_FOLLOWER)

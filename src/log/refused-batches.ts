@@ -82,6 +82,20 @@ export class RefusedBatches {
     this.#refused.delete(keyOf(name, batch))
   }
 
+  /**
+   * Forgets a refused batch if it is this one: it was sent again and is refused for good, so the producer goes on
+   * without it.
+   */
+  givenUp({ stream, name }: Place, batch: Sequenced): void {
+    if (this.#refused.size === 0) return
+    for (const place of [stream, name]) {
+      const key = keyOf(place, batch)
+      const known = this.#refused.get(key)
+      const isThis = known?.epoch === batch.producerEpoch && known.baseSequence === batch.baseSequence
+      if (isThis) this.#refused.delete(key)
+    }
+  }
+
   /** Returns the refused batch that must come before this one, or null. */
   #before(place: string, batch: Sequenced): Refused | null {
     const known = this.#refused.get(keyOf(place, batch))

@@ -1,11 +1,12 @@
-// The only code of the broker that looks into a batch that a client packed. Searches by time and the pages, exports and
-// tails of the admin API use it. A batch of a few hundred bytes can unpack to gigabytes, to millions of records, or to
-// one record with millions of headers, and it stays in the log. So this file limits the cost of a look, whatever is in
-// the batch:
+// The only code of the broker that looks into a batch that a client packed. Searches by time, the pages, exports and
+// tails of the admin API, and the checks of produced records use it. A batch of a few hundred bytes can unpack to
+// gigabytes, to millions of records, or to one record with millions of headers, and it stays in the log. So this file
+// limits the cost of a look, whatever is in the batch:
 //
 //   bytes of one batch, unpacked          MAX_UNPACKED_BYTES; a larger one is InvalidRecords
-//   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests of the broker; a request that finds no
-//                                         bytes left waits in order
+//   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests that share the object: the checks of
+//                                         produced batches have one, which adds ORDINARY_AT_ONCE, and all others have
+//                                         another one; a request that finds no bytes left waits in order
 //   headers of one record, decoded        HEADER_LIMITS; the other headers are returned as bytes (RecordWalk.read)
 //   time on the event loop                other work gets turns, within a batch too
 //   time in all                           the patience of the caller
@@ -15,7 +16,7 @@
 import { type Clock, type Turns, takingTurns } from '../base/clock.ts'
 import type { Patience } from '../base/patience.ts'
 import { Semaphore } from '../base/semaphore.ts'
-import { NotDecompressed } from '../protocol/compression.ts'
+import { type Codec, NotDecompressed } from '../protocol/compression.ts'
 import { because, REQUEST_TIMED_OUT, type Refusal } from '../protocol/errors.ts'
 import {
   asInvalid,
@@ -26,7 +27,7 @@ import {
   payloadOf,
   RecordWalk,
 } from '../protocol/records.ts'
-import { discard, unpack } from '../protocol/unpacking.ts'
+import { discard, unpack, unpackSync } from '../protocol/unpacking.ts'
 
 /** The most unpacked bytes at one time. A batch that needed more would never get its turn. */
 const UNPACKED_AT_ONCE = MAX_UNPACKED_BYTES
@@ -39,6 +40,17 @@ export const HEADER_LIMITS: HeaderLimits = Object.freeze({ count: 1_000, bytes: 
  */
 const USUAL_GROWTH = 16
 const USUAL_BYTES = 256 * 1024
+
+/** With USUAL_GROWTH, batches of up to 1 MiB are ordinary at the first attempt. */
+const ORDINARY_BYTES = 16 * 1024 * 1024
+const ORDINARY_AT_ONCE = 2 * ORDINARY_BYTES
+
+/**
+ * A batch of at most SOON_PACKED_BYTES that unpacks to at most SOON_BYTES is unpacked at once by lookSoon. That takes
+ * well under 1 ms, and less than the way to the thread pool and back.
+ */
+const SOON_PACKED_BYTES = 32 * 1024
+const SOON_BYTES = 128 * 1024
 
 /** How long the work runs before other work gets a turn. */
 const TURN_MS = 0.5
@@ -60,6 +72,8 @@ export interface Look {
   /** The number of bytes that were unpacked; 0 if the batch is not compressed. */
   readonly unpackedBytes: number
   readonly walk: RecordWalk
+  /** Returns one more walk over the same records, from the first one on. */
+  again(): RecordWalk
   /** Called before each step of the walk. Returns a promise when it is the turn of other work, else undefined. */
   readonly step: Turns
   /** The same as `step`, but called before each piece of longer work. */
@@ -69,15 +83,20 @@ export interface Look {
 export class Unpacking {
   readonly #clock: Clock
   readonly #semaphore: Semaphore
+  /** For batches that need at most ORDINARY_BYTES. The same as #semaphore if they share it with larger ones. */
+  readonly #ordinary: Semaphore
 
-  constructor(clock: Clock) {
+  /** `hasOrdinary`: ordinary batches have ORDINARY_AT_ONCE bytes of their own, so that no bomb makes them wait. */
+  constructor(clock: Clock, hasOrdinary = false) {
     this.#clock = clock
     this.#semaphore = new Semaphore(clock, UNPACKED_AT_ONCE)
+    this.#ordinary = hasOrdinary ? new Semaphore(clock, ORDINARY_AT_ONCE) : this.#semaphore
   }
 
   /** The bytes that are held at this moment, or are about to be. */
   get heldBytes(): number {
-    return UNPACKED_AT_ONCE - this.#semaphore.free
+    const ordinary = this.#ordinary === this.#semaphore ? 0 : ORDINARY_AT_ONCE - this.#ordinary.free
+    return UNPACKED_AT_ONCE - this.#semaphore.free + ordinary
   }
 
   looker(patience: Patience): Looker {
@@ -98,23 +117,76 @@ export class Unpacking {
     if (codec === 'none') return await this.#use(batch, payload, 0, patience, turn, use)
     const usual = Math.min(MAX_UNPACKED_BYTES, Math.max(USUAL_BYTES, payload.length * USUAL_GROWTH))
     for (const most of usual < MAX_UNPACKED_BYTES ? [usual, MAX_UNPACKED_BYTES] : [usual]) {
-      if (!(await this.#semaphore.take(most, patience))) return TIMED_OUT
+      const semaphore = most <= ORDINARY_BYTES ? this.#ordinary : this.#semaphore
+      if (!(await semaphore.take(most, patience))) return TIMED_OUT
       let held = most
       let unpacked: Buffer | null = null
       try {
         unpacked = await unpack(codec, payload, most, turn)
         held = Math.max(unpacked.length, 1)
-        this.#semaphore.give(most - held)
+        semaphore.give(most - held)
         return await this.#use(batch, unpacked, unpacked.length, patience, turn, use)
       } catch (error) {
         const isLarger = error instanceof NotDecompressed && error.tooLarge && most < MAX_UNPACKED_BYTES
         if (!isLarger) asInvalid(error)
       } finally {
         if (unpacked !== null) discard(unpacked)
-        this.#semaphore.give(held)
+        semaphore.give(held)
       }
     }
     return TIMED_OUT
+  }
+
+  /**
+   * The same at once, for work that a client waits for, if the batch is not compressed or is small; else returns null,
+   * and the caller must use look(). Returns the result of `use` itself: no promise, unless `use` returns one. Its
+   * errors may be thrown or come by the promise. The few bytes that it unpacks do not count as held, so that it never
+   * waits for large batches. Call it only in a turn: then only one batch at a time can be in such a look, except for
+   * those that wait for their next turn.
+   */
+  lookSoon<T>(
+    batch: BatchView,
+    { patience, turn }: Looker,
+    use: (look: Look) => T | Promise<T>,
+  ): T | Refusal | Promise<T | Refusal> | null {
+    if (patience.isOver) return ENDED
+    const codec = codecOf(batch)
+    const payload = payloadOf(batch)
+    if (codec === 'none') return this.#useSoon(batch, payload, 0, patience, turn, use)
+    const unpacked = payload.length <= SOON_PACKED_BYTES ? unpackSoon(codec, payload) : null
+    return unpacked === null ? null : this.#useUnpacked(batch, unpacked, patience, turn, use)
+  }
+
+  #useUnpacked<T>(
+    batch: BatchView,
+    unpacked: Buffer,
+    patience: Patience,
+    turn: Turns,
+    use: (look: Look) => T | Promise<T>,
+  ): T | Refusal | Promise<T | Refusal> {
+    let used: T | Refusal | Promise<T | Refusal> | undefined
+    try {
+      used = this.#useSoon(batch, unpacked, unpacked.length, patience, turn, use)
+    } finally {
+      if (!(used instanceof Promise)) discard(unpacked)
+    }
+    return used instanceof Promise ? used.finally(() => discard(unpacked)) : used
+  }
+
+  #useSoon<T>(
+    batch: BatchView,
+    payload: Buffer,
+    unpackedBytes: number,
+    patience: Patience,
+    turn: Turns,
+    use: (look: Look) => T | Promise<T>,
+  ): T | Refusal | Promise<T | Refusal> {
+    try {
+      const used = use(lookInto(batch, payload, unpackedBytes, patience, turn))
+      return used instanceof Promise ? used.catch(ended) : used
+    } catch (error) {
+      return ended(error)
+    }
   }
 
   async #use<T>(
@@ -125,21 +197,39 @@ export class Unpacking {
     turn: Turns,
     use: (look: Look) => Promise<T>,
   ): Promise<T | Refusal> {
-    const walk = new RecordWalk(batch, payload)
-    let steps = 0
-    const ready = () => {
-      if (patience.isOver) throw new Ended()
-      return turn()
-    }
-    const step = () => (++steps % STEPS === 0 ? ready() : undefined)
     try {
-      return await use({ unpackedBytes, walk, step, turn: ready })
+      return await use(lookInto(batch, payload, unpackedBytes, patience, turn))
     } catch (error) {
-      if (error instanceof Ended) return ENDED
-      throw error
+      return ended(error)
     }
   }
 }
 
+/** Returns the unpacked records; null if they are too large for a look that begins at once. Throws InvalidRecords. */
+function unpackSoon(codec: Codec, payload: Buffer): Buffer | null {
+  try {
+    return unpackSync(codec, payload, SOON_BYTES)
+  } catch (error) {
+    if (error instanceof NotDecompressed && error.tooLarge) return null
+    return asInvalid(error)
+  }
+}
+
+function lookInto(batch: BatchView, payload: Buffer, unpackedBytes: number, patience: Patience, turn: Turns): Look {
+  let steps = 0
+  const ready = () => {
+    if (patience.isOver) throw new Ended()
+    return turn()
+  }
+  const step = () => (++steps % STEPS === 0 ? ready() : undefined)
+  const again = () => new RecordWalk(batch, payload)
+  return { unpackedBytes, walk: again(), again, step, turn: ready }
+}
+
 /** Thrown to end a look whose patience is over. */
 class Ended extends Error {}
+
+function ended(error: unknown): Refusal {
+  if (error instanceof Ended) return ENDED
+  throw error
+}

@@ -353,6 +353,58 @@ test('a walk skips records without decoding them', async () => {
   )
 })
 
+test('a walk finds key, value and headers in the payload without copies', () => {
+  const headers = [
+    { key: 'first', value: 'one' },
+    { key: '', value: null },
+    { key: 'last', value: '' },
+  ]
+  const records = [
+    { key: 'k', value: 'v', headers },
+    { key: null, value: null },
+    { key: '', value: '', headers },
+  ]
+  const batch = viewBatch(encodeBatch(records))
+  const walk = new RecordWalk(batch, payloadOf(batch))
+  const text = (from: number, end: number) => walk.payload.toString('utf8', from, end)
+  const found: unknown[] = []
+  while (walk.next()) {
+    const key = walk.hasKey() ? text(walk.keyFrom, walk.keyEnd) : null
+    const value = walk.hasValue() ? text(walk.valueFrom, walk.valueEnd) : null
+    const seen: unknown[] = []
+    while (walk.nextHeader()) {
+      const { headerKeyFrom, headerKeyEnd, headerFrom, headerEnd } = walk
+      seen.push({ key: text(headerKeyFrom, headerKeyEnd), value: headerFrom < 0 ? null : text(headerFrom, headerEnd) })
+    }
+    assert.equal(walk.nextHeader(), false)
+    found.push({ key, value, headers: seen })
+  }
+  assert.deepEqual(
+    found,
+    records.map(record => ({ headers: [], ...record })),
+  )
+})
+
+test('a walk over headers that do not fit is refused with the reason', () => {
+  const batch = encodeBatch([{ value: 'v', headers: [{ key: 'k', value: 'w' }] }])
+  const damage = (at: number, byte: number) => {
+    const bytes = Buffer.from(batch)
+    bytes[bytes.length + at] = byte
+    const walk = new RecordWalk(viewBatch(bytes), payloadOf(viewBatch(bytes)))
+    assert.ok(walk.next())
+    walk.hasKey()
+    walk.hasValue()
+    while (walk.nextHeader());
+  }
+  // From the end: value, its length, key, its length, the number of headers.
+  damage(-1, 0)
+  assert.throws(() => damage(-2, 4), /header value: 2 bytes do not fit/)
+  assert.throws(() => damage(-2, 0), /a record has 1 bytes left over/)
+  assert.throws(() => damage(-4, 1), /a header key must not be null/)
+  assert.throws(() => damage(-5, 6), /3 headers do not fit/)
+  assert.throws(() => damage(-5, 0), /a record has 4 bytes left over/)
+})
+
 test('headers are decoded up to a count and a size, and the others come back undecoded', () => {
   const headers = Array.from({ length: 50 }, (_, i) => ({ key: `k${i % 10}`, value: 'v' }))
   const batch = viewBatch(encodeBatch([{ value: 'x', headers }, { value: 'y' }]))

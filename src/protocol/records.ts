@@ -345,12 +345,23 @@ export class RecordWalk {
   /** Where the bytes of the key begin and end in the payload, after hasKey() has returned true. */
   keyFrom = 0
   keyEnd = 0
+  /** Where the bytes of the value begin and end, after hasValue() has returned true. */
+  valueFrom = 0
+  valueEnd = 0
+  /** Where the key of the current header begins and ends, after nextHeader() has returned true. */
+  headerKeyFrom = 0
+  headerKeyEnd = 0
+  /** The same for its value; both are -1 if it is null. */
+  headerFrom = 0
+  headerEnd = 0
   readonly #payload: Buffer
   readonly #baseOffset: number
   readonly #baseTimestamp: number
   readonly #lastOffsetDelta: number
   readonly #appendTime: number | null
   #left: number
+  /** The headers of the current record that nextHeader() has not reached; -1 if it has not read how many there are. */
+  #headersLeft = -1
   #lastDelta = -1
   #at = 0
   /** The end of the current record, once its length is known. */
@@ -398,7 +409,13 @@ export class RecordWalk {
     this.offset = this.#baseOffset + delta
     this.timestamp = this.#appendTime ?? timestamp
     this.keyAt = this.#at
+    this.#headersLeft = -1
     return true
+  }
+
+  /** The bytes into which all positions point: the decompressed records of the batch. */
+  get payload(): Buffer {
+    return this.#payload
   }
 
   /** Where the current record ends in the payload. */
@@ -421,7 +438,31 @@ export class RecordWalk {
 
   /** Returns whether the current record has a value. Call it after key() or hasKey(). */
   hasValue(): boolean {
-    return this.#length('value') >= 0
+    const length = this.#length('value')
+    this.valueEnd = this.#at
+    this.valueFrom = this.#at - length
+    return length >= 0
+  }
+
+  /**
+   * Goes to the next header of the current record, or to its first; false after the last. Call it after hasValue(), and
+   * to the end: only then is it known that the record is whole. A record can have millions of headers.
+   */
+  nextHeader(): boolean {
+    if (this.#headersLeft < 0) this.#headersLeft = this.#headerCount()
+    if (this.#headersLeft === 0) {
+      this.#mustBeWhole()
+      return false
+    }
+    this.#headersLeft--
+    const keyLength = this.#length('header key')
+    if (keyLength < 0) throw new InvalidRecords('a header key must not be null')
+    this.headerKeyEnd = this.#at
+    this.headerKeyFrom = this.#at - keyLength
+    const length = this.#length('header value')
+    this.headerEnd = length < 0 ? -1 : this.#at
+    this.headerFrom = length < 0 ? -1 : this.#at - length
+    return true
   }
 
   /** Decodes the current record. Call it at most once for each. */
@@ -429,9 +470,7 @@ export class RecordWalk {
     const { offset, timestamp } = this
     const key = this.#slice('key')
     const value = this.#slice('value')
-    const headerCount = this.#varint('header count')
-    if (headerCount < 0 || headerCount * 2 > this.#end - this.#at)
-      throw new InvalidRecords(`${headerCount} headers do not fit`)
+    const headerCount = this.#headerCount()
     const headers: RecordHeader[] = []
     const from = this.#at
     let undecodedHeaders: Buffer | null = null
@@ -449,9 +488,18 @@ export class RecordWalk {
       undecodedHeaders = this.#payload.subarray(before, this.#end)
       break
     }
-    if (undecodedHeaders === null && this.#at !== this.#end)
-      throw new InvalidRecords(`a record has ${this.#end - this.#at} bytes left over`)
+    if (undecodedHeaders === null) this.#mustBeWhole()
     return { offset, timestamp, key, value, headers, headerCount, undecodedHeaders }
+  }
+
+  #headerCount(): number {
+    const count = this.#varint('header count')
+    if (count < 0 || count * 2 > this.#end - this.#at) throw new InvalidRecords(`${count} headers do not fit`)
+    return count
+  }
+
+  #mustBeWhole(): void {
+    if (this.#at !== this.#end) throw new InvalidRecords(`a record has ${this.#end - this.#at} bytes left over`)
   }
 
   /** Reads a zigzag number. Beyond 2^53 it is the nearest number. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { topicPattern } from '../../testing/topic-pattern.ts'
+import { absenceOf } from './capabilities.ts'
 import { matchPattern } from './patterns.ts'
 import type { TopicPattern } from './settings.ts'
 import { testSettings } from './settings.ts'
@@ -154,6 +155,63 @@ test('good values pass, bad ones are refused by name', () => {
     const message = checkTopicConfig(name, value)
     assert.match(message ?? 'accepted', why)
     assert(message?.startsWith(`${name}: got ${JSON.stringify(value)}`), message ?? '')
+  }
+})
+
+test('the configs of the check against schemas become values that need no look-up', () => {
+  const settings = testSettings()
+  const strategy = (name: string) => `io.confluent.kafka.serializers.subject.${name}Strategy`
+  const {
+    confluentKeySchemaValidation,
+    confluentValueSchemaValidation,
+    confluentKeySubjectNameStrategy,
+    confluentValueSubjectNameStrategy,
+    schemaValidationAction,
+  } = resolveTopicConfigs({}, null, settings)
+  assert.deepEqual([confluentKeySchemaValidation, confluentValueSchemaValidation], [null, null])
+  assert.deepEqual([confluentKeySubjectNameStrategy, confluentValueSubjectNameStrategy], ['TopicName', 'TopicName'])
+  assert.equal(schemaValidationAction, 'reject')
+  const given = resolveTopicConfigs(
+    {
+      'confluent.key.schema.validation': 'false',
+      'confluent.value.schema.validation': 'true',
+      'confluent.key.subject.name.strategy': strategy('RecordName'),
+      'confluent.value.subject.name.strategy': strategy('TopicRecordName'),
+      'schema.validation.action': 'count',
+    },
+    null,
+    settings,
+  )
+  assert.deepEqual([given.confluentKeySchemaValidation, given.confluentValueSchemaValidation], [false, true])
+  assert.equal(given.confluentKeySubjectNameStrategy, 'RecordName')
+  assert.equal(given.confluentValueSubjectNameStrategy, 'TopicRecordName')
+  assert.equal(given.schemaValidationAction, 'count')
+})
+
+test('the configs of the check against schemas take only their defaults while there is no schema registry', () => {
+  const cases: readonly [string, readonly string[], readonly string[], RegExp][] = [
+    ['schema.validation', [''], ['true', 'false'], /true, false or nothing/],
+    [
+      'subject.name.strategy',
+      ['io.confluent.kafka.serializers.subject.TopicNameStrategy'],
+      ['RecordName', 'TopicRecordName'].map(name => `io.confluent.kafka.serializers.subject.${name}Strategy`),
+      /one of io\.confluent\./,
+    ],
+  ]
+  const rows = cases.flatMap(([rest, ...more]) =>
+    ['key', 'value'].map(of => [`confluent.${of}.${rest}`, ...more] as const),
+  )
+  const absence = absenceOf('schema-registry')
+  for (const [name, defaults, others, takes] of [
+    ...rows,
+    ['schema.validation.action', ['reject'], ['count'], /one of reject, count/] as const,
+  ]) {
+    for (const value of defaults) assert.equal(checkTopicConfig(name, value), null)
+    for (const value of others) {
+      const refusal = absence === null ? null : `${name}: got ${JSON.stringify(value)}, but ${absence}`
+      assert.equal(checkTopicConfig(name, value), refusal)
+    }
+    assert.match(checkTopicConfig(name, 'other') ?? 'accepted', takes)
   }
 })
 

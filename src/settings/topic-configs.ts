@@ -4,6 +4,7 @@
 // is accepted, so that no client is promised an effect that does not happen. Any other name is refused.
 
 import { cut } from '../base/cut.ts'
+import { absenceOf } from './capabilities.ts'
 import type { MergedPattern } from './patterns.ts'
 import { checkRemoteConfigs } from './remote-configs.ts'
 import type { Settings } from './settings.ts'
@@ -81,6 +82,24 @@ function word<const T extends string>(...words: readonly T[]) {
   return config('string', `one of ${words.join(', ')}`, text => words.find(candidate => candidate === text), words)
 }
 
+/** Like flag(), but it has a third value without a word: null if it is not set. */
+function optionalFlag() {
+  const parse = (text: string) => (text === '' ? null : text === 'true' ? true : text === 'false' ? false : undefined)
+  return config('boolean', 'true, false or nothing', parse, ['true', 'false'])
+}
+
+/** How the subject of a key or a value is found. */
+export type SubjectNameStrategy = 'TopicName' | 'RecordName' | 'TopicRecordName'
+
+/** The class of a client's subject name strategy, as Confluent's serializers name it; its value is the short name. */
+function subjectNameStrategy() {
+  const names: readonly SubjectNameStrategy[] = ['TopicName', 'RecordName', 'TopicRecordName']
+  const classOf = (name: string) => `io.confluent.kafka.serializers.subject.${name}Strategy`
+  const classes = names.map(classOf)
+  const parse = (text: string) => names.find(name => classOf(name) === text)
+  return config('string', `one of ${classes.join(', ')}`, parse, classes)
+}
+
 /** A comma-separated list of distinct words, kept as Kafka writes it. */
 function words<const T extends string>(...known: readonly T[]) {
   const parse = (text: string) => {
@@ -90,6 +109,13 @@ function words<const T extends string>(...known: readonly T[]) {
   }
   return config('list', `a list of distinct words out of ${known.join(', ')}`, parse, known)
 }
+
+/** For the configs that need the schema registry. Without it they take only their default. */
+function ofRegistry<T>(fallback: T) {
+  return { ours: true, refuse: (value: T) => (value === fallback ? null : absenceOf('schema-registry')) }
+}
+
+const BY_TOPIC_NAME = 'io.confluent.kafka.serializers.subject.TopicNameStrategy'
 
 const acting = {
   'cleanup.policy': words('delete', 'compact')(
@@ -112,6 +138,26 @@ const acting = {
       refuse: value =>
         value === 'producer' ? null : 'batches are kept as the producer sent them; it takes only producer',
     },
+  ),
+  'confluent.key.schema.validation': optionalFlag()(
+    '',
+    'Whether keys are checked against their schemas when they are produced. If it is not set, they are checked once their subject has a version. true: a key whose subject has none is refused too. false: no key is checked.',
+    ofRegistry<boolean | null>(null),
+  ),
+  'confluent.key.subject.name.strategy': subjectNameStrategy()(
+    BY_TOPIC_NAME,
+    'How the subject of a key is found. TopicNameStrategy: the topic with -key. RecordNameStrategy: the name of the record type. TopicRecordNameStrategy: both, with a - between them.',
+    ofRegistry<SubjectNameStrategy>('TopicName'),
+  ),
+  'confluent.value.schema.validation': optionalFlag()(
+    '',
+    'Whether values are checked against their schemas when they are produced. If it is not set, they are checked once their subject has a version. true: a value whose subject has none is refused too. false: no value is checked.',
+    ofRegistry<boolean | null>(null),
+  ),
+  'confluent.value.subject.name.strategy': subjectNameStrategy()(
+    BY_TOPIC_NAME,
+    'How the subject of a value is found. TopicNameStrategy: the topic with -value. RecordNameStrategy: the name of the record type. TopicRecordNameStrategy: both, with a - between them.',
+    ofRegistry<SubjectNameStrategy>('TopicName'),
   ),
   'delete.retention.ms': whole('long', 0)(
     '86400000',
@@ -194,6 +240,11 @@ const acting = {
     { broker: 'log.retention.bytes' },
   ),
   'retention.ms': whole('long', -1)('604800000', 'Age at which segments are dropped; -1 is no limit.'),
+  'schema.validation.action': word('reject', 'count')(
+    'reject',
+    'The answer to records whose key or value is not valid. reject refuses their batch. count only counts them in svc_schema_registry_verdicts_total, to see what a check would refuse.',
+    ofRegistry<'reject' | 'count'>('reject'),
+  ),
   'segment.bytes': whole('int', 2 ** 20)(
     '1073741824',
     'Stored bytes at which the active segment is closed, exact to about 1 MiB. Old data is dropped in smaller parts, independent of this size.',

@@ -278,6 +278,11 @@ const table = Object.freeze({
     'Partitions whose lead this broker took (change=taken) or gave up (change=lost).',
     OURS,
   ),
+  'svc.schema_registry.verdicts': counter(
+    ['topic', 'reason'],
+    "Records that were checked against their schemas when they were produced, those of refused batches too. reason is valid, or the rule that a record's key or value breaks.",
+    { ours: true, notYet: 'the schema registry' },
+  ),
   'svc.storage.append.refusals': counter(
     ['reason'],
     'Appends of which the store wrote nothing, because another broker leads (fenced), the log ends at another offset (misplaced), or the stream is removed (gone) or damaged.',

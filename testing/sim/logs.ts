@@ -8,6 +8,7 @@ import { aloneInCluster } from '../../src/cluster/cluster.ts'
 import type { ColdTier } from '../../src/log/archive.ts'
 import { type CatalogueKeeper, openCatalogue, type Topic } from '../../src/log/catalogue.ts'
 import { CleanerWork, type Work } from '../../src/log/cleaner/cleaner-work.ts'
+import type { Judge } from '../../src/log/judge.ts'
 import { type Leadership, SOLE_LEADERSHIP } from '../../src/log/leadership.ts'
 import { type Logs, openLogs } from '../../src/log/logs.ts'
 import type { Partition } from '../../src/log/partition.ts'
@@ -60,6 +61,7 @@ export interface LogWorldOptions {
   /** INFO by default. */
   readonly level?: Level
   readonly coldTier?: ColdTier
+  readonly judge?: Judge
 }
 
 /** Opens a world. It closes with the test. */
@@ -83,6 +85,7 @@ export async function openLogWorld(t: TestContext | null, options: LogWorldOptio
     logger,
     cleanerWork: options.cleanerWork ?? new CleanerWork(),
     coldTier: options.coldTier ?? null,
+    judge: options.judge ?? null,
   })
   const worker = openStorageWorker({
     lease: leaseAlone(0, settings.get('storage.worker.enabled')),

@@ -53,7 +53,9 @@ export async function produceRecords(
     const result = appended[i]!
     for (const [n, { at, record }] of rows.entries()) {
       if (isRefusal(result)) {
-        const error = { code: result.name, detail: result.message }
+        // A record that the refusal names gets its own reason.
+        const named = result.recordErrors?.find(({ batchIndex }) => batchIndex === n)
+        const error = { code: result.name, detail: named?.batchIndexErrorMessage || result.message }
         produced[at] = { partition, offset: null, timestamp: null, error }
       } else {
         const timestamp = result.logAppendTimeMs >= 0 ? result.logAppendTimeMs : record.timestamp!

@@ -43,7 +43,7 @@ test('the requested configs are described in every version, with the requested d
       configType: version > 2 ? 5 : 0,
     })
     assert.equal(documentation !== '', version > 2)
-    assert.deepEqual((await describe(wire, TOPIC, 't', [], version)).configs.length, 35)
+    assert.deepEqual((await describe(wire, TOPIC, 't', [], version)).configs.length, 40)
   }
   assert.equal((await describe(wire, TOPIC, 'nope', null)).errorCode, UNKNOWN_TOPIC_OR_PARTITION.code)
   assert.equal((await describe(wire, 99, 't', null)).errorCode, INVALID_REQUEST.code)

@@ -1,0 +1,193 @@
+// Asks the judges of produced batches. A verdict starts when its batch arrives. The lane consults it when the batch
+// would get its offset, and waits while it is missing. All judgings of a broker share a part of each turn of the event
+// loop. Failures become refusals here: no batch passes without a verdict.
+
+import type { Clock } from '../base/clock.ts'
+import { LoopShare } from '../base/loop-share.ts'
+import type { Patience } from '../base/patience.ts'
+import { Semaphore } from '../base/semaphore.ts'
+import {
+  because,
+  INVALID_RECORD,
+  isRefusal,
+  KAFKA_STORAGE_ERROR,
+  REQUEST_TIMED_OUT,
+  type Refusal,
+  UNKNOWN_SERVER_ERROR,
+} from '../protocol/errors.ts'
+import { type BatchView, InvalidRecords } from '../protocol/records.ts'
+import { isStoreFailure } from '../store/store.ts'
+import type { Logger } from '../telemetry/logger.ts'
+import type { BatchJudge } from './judge.ts'
+import { type Looker, Unpacking } from './unpacking.ts'
+
+/** How long judgings may hold one turn of the event loop, all together. */
+const TURN_MS = 1
+/**
+ * The most batches of one partition that are unpacked at one time, without small ones. A producer of bombs then cannot
+ * take all the memory for unpacking from the other partitions: each of them waits for at most a few bombs.
+ */
+const LOOKS_OF_PARTITION = 2
+
+const TOO_LATE = because(
+  REQUEST_TIMED_OUT,
+  'The records of the batch were not checked in time, and the batch was not appended.',
+)
+
+/** The verdict about one batch. */
+export class Judging {
+  /** Null: the batch may be appended. Undefined: it is not decided yet. */
+  verdict: Refusal | null | undefined
+  /** Called once when it is decided, if it was not decided at once. */
+  decided: (() => void) | null = null
+  readonly #limit: CallersPatience
+
+  constructor(verdict: Refusal | null | Promise<Refusal | null>, limit: CallersPatience) {
+    this.#limit = limit
+    if (!(verdict instanceof Promise)) {
+      this.verdict = verdict
+      return
+    }
+    this.verdict = undefined
+    void verdict.then(found => {
+      this.verdict = found
+      this.decided?.()
+    })
+  }
+
+  /** Ends the work on a verdict that is no longer needed, because the caller has its answer. */
+  end(): void {
+    this.#limit.end()
+  }
+}
+
+/** The partition of a batch, as the judgings know it. */
+export interface JudgedPlace {
+  /** For the messages. */
+  readonly name: string
+  /** From judgings.place(). */
+  readonly looks: Semaphore
+}
+
+export class Judgings {
+  readonly #clock: Clock
+  readonly #logger: Logger
+  readonly #share: LoopShare
+  /** Of their own: viewers who read hostile batches must not make producers wait. */
+  readonly #unpacking: Unpacking
+
+  constructor(clock: Clock, logger: Logger) {
+    this.#clock = clock
+    this.#logger = logger
+    this.#share = new LoopShare(clock, TURN_MS)
+    this.#unpacking = new Unpacking(clock, true)
+  }
+
+  place(name: string): JudgedPlace {
+    return { name, looks: new Semaphore(this.#clock, LOOKS_OF_PARTITION) }
+  }
+
+  /**
+   * Starts the verdict about a batch; at the latest after timeoutMs (0: no limit) it is a refusal. Returns null if the
+   * batch may be appended and that is known at once.
+   */
+  start(judge: BatchJudge, batch: BatchView, place: JudgedPlace, timeoutMs: number): Judging | null {
+    const limit = new CallersPatience(this.#clock, timeoutMs)
+    const verdict = this.#judge(judge, batch, place, limit)
+    return verdict === null ? null : new Judging(verdict, limit)
+  }
+
+  #judge(judge: BatchJudge, batch: BatchView, place: JudgedPlace, limit: Patience) {
+    const failed = (error: unknown) => this.#refusalOf(error, place.name)
+    try {
+      const looked = this.#look(judge, batch, place, { patience: limit, turn: this.#share.turn })
+      if (looked instanceof Promise) {
+        return looked.then(ended => (isRefusal(ended) ? TOO_LATE : judge.verdict(limit))).catch(failed)
+      }
+      if (isRefusal(looked)) return TOO_LATE
+      const verdict = judge.verdict(limit)
+      return verdict instanceof Promise ? verdict.catch(failed) : verdict
+    } catch (error) {
+      return failed(error)
+    }
+  }
+
+  /** Looks at once if the share has time left in this turn of the loop, else in one of the next turns. */
+  #look(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: Looker) {
+    if (!this.#share.begin()) return this.#lookInTurn(judge, batch, place, looker)
+    try {
+      const soon = this.#unpacking.lookSoon(batch, looker, look => judge.look(look))
+      return soon === null ? this.#lookLater(judge, batch, place, looker) : soon
+    } finally {
+      this.#share.end()
+    }
+  }
+
+  async #lookInTurn(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: Looker) {
+    const others = looker.turn()
+    if (others !== undefined) await others
+    const soon = this.#unpacking.lookSoon(batch, looker, look => judge.look(look))
+    return await (soon === null ? this.#lookLater(judge, batch, place, looker) : soon)
+  }
+
+  /** Looks into a batch that is too large to be unpacked at once. */
+  async #lookLater(judge: BatchJudge, batch: BatchView, { looks }: JudgedPlace, looker: Looker) {
+    if (!(await looks.take(1, looker.patience))) return TOO_LATE
+    try {
+      return await this.#unpacking.look(batch, looker, async look => {
+        // The records may have come back from the thread pool, in the time of others.
+        const others = look.turn()
+        if (others !== undefined) await others
+        await judge.look(look)
+      })
+    } finally {
+      looks.give(1)
+    }
+  }
+
+  #refusalOf(error: unknown, partition: string): Refusal {
+    if (error instanceof InvalidRecords) {
+      return because(INVALID_RECORD, `The records of a batch for ${partition} cannot be read: ${error.message}.`)
+    }
+    if (isStoreFailure(error)) {
+      const reason = 'The store does not answer, so the records could not be checked; nothing was written'
+      return because(KAFKA_STORAGE_ERROR, `${reason}: ${error.message}.`)
+    }
+    // A mistake in a judge must not stop the partition, and a batch that it has not judged must not pass.
+    this.#logger
+      .limited('not-judged', 10_000)
+      .error('the records of a batch could not be checked', { partition, error })
+    return because(UNKNOWN_SERVER_ERROR, `The records of a batch for ${partition} could not be checked.`)
+  }
+}
+
+/** Ends at the deadline of the caller, or when the caller has its answer. */
+class CallersPatience implements Patience {
+  readonly untilMs: number
+  readonly #clock: Clock
+  #isEnded = false
+  #controller: AbortController | null = null
+
+  constructor(clock: Clock, timeoutMs: number) {
+    this.#clock = clock
+    this.untilMs = timeoutMs > 0 ? clock.monotonic() + timeoutMs : Number.POSITIVE_INFINITY
+  }
+
+  get isOver(): boolean {
+    return this.#isEnded || (this.untilMs < Number.POSITIVE_INFINITY && this.#clock.monotonic() >= this.untilMs)
+  }
+
+  /** Made when it is asked for: most verdicts are given at once. */
+  get ended(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.#isEnded) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
+  end(): void {
+    this.#isEnded = true
+    this.#controller?.abort()
+  }
+}
