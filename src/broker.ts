@@ -44,11 +44,11 @@ import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log
 import type { Judge } from './log/judge.ts'
 import { type Logs, openLogs, type RoundShare } from './log/logs.ts'
 import type { RoundReport } from './log/round.ts'
+import { openRegistry, type Registry } from './registry/registry.ts'
 import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
 import { fullKey, type Settings } from './settings/settings.ts'
-import { idleSwitches } from './settings/switches.ts'
 import { openEmbeddedStore } from './store/embedded/embedded-store.ts'
 import { isStoreFailure, type Store } from './store/store.ts'
 import { type NameUnreadable, nameUnreadable } from './store/unreadable.ts'
@@ -140,6 +140,7 @@ const ORDER = startOrder<Given>()
   .step('the cluster', openCluster, ({ cluster }) => cluster.close())
   .step('the catalogue', openTopics)
   .step('the remote tier', openTier, ({ remoteTier }) => remoteTier?.close())
+  .step('the schema registry', openSchemas, ({ registry }) => registry?.close())
   .step('the logs', openPartitions, ({ logs }) => logs.close())
   .step('the groups', openCoordinator, ({ groups }) => groups.close())
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
@@ -263,14 +264,13 @@ function tellOfSettings(settings: Settings, engine: ChosenEngine, log: Logger): 
   )
   for (const override of settings.overrides) log.info(override)
   for (const warning of settings.warnings) log.warn(warning)
-  const idle = idleSwitches(settings)
-  if (idle !== null) log.info(idle)
 }
 
 /** Logs where people and clients connect. Returns the address of the first Kafka listener; null without one. */
 function tellOfDoors({ http, listeners, isShared, settings, ...made }: Made): string | null {
   const log = made.logger.named('broker')
   if (http !== null) log.info(`the admin API answers at ${http.url}`, { bound: `${http.host}:${http.port}` })
+  if (http !== null && made.registry !== null) log.info(`the schema registry answers at ${http.url}/schema-registry`)
   if (http?.registry) {
     const { url, host, port } = http.registry
     log.info(`the schema registry has a port of its own, ${url}`, { bound: `${host}:${port}` })
@@ -372,6 +372,11 @@ async function openTopics(made: Given & { readonly store: Store; readonly cluste
 
 async function openTier(made: Given & { readonly store: Store; readonly catalogue: CatalogueKeeper }) {
   return { remoteTier: await openRemoteTier(made) }
+}
+
+/** Null if it is switched off. */
+function openSchemas(made: Given & { readonly store: Store }): { readonly registry: Registry | null } {
+  return { registry: made.settings.get('schema-registry.enabled') ? openRegistry(made) : null }
 }
 
 async function openPartitions(

@@ -24,6 +24,7 @@ import type { ReadPositions } from '../coordinator/read-positions.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { Logs } from '../log/logs.ts'
 import type { Refusal } from '../protocol/errors.ts'
+import type { Registry } from '../registry/registry.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
 import type { NameUnreadable } from '../store/unreadable.ts'
@@ -62,6 +63,8 @@ export interface HttpRooms {
   readonly remoteTier: RemoteTier | null
   /** The tables that the catalog shows; null without a remote tier. */
   readonly catalogSource: CatalogSource | null
+  /** Null if it is switched off. */
+  readonly registry: Registry | null
   readonly recordReaders: RecordReaders
   readonly segmentInspections: SegmentInspections
   /** The metrics of the other brokers. */

@@ -5,6 +5,8 @@
 /** Confluent's names, as clients send them. */
 export type SchemaType = 'AVRO' | 'JSON' | 'PROTOBUF'
 
+export const SCHEMA_TYPES: readonly SchemaType[] = Object.freeze(['AVRO', 'JSON', 'PROTOBUF'])
+
 /**
  * A schema that another one names. `name` is the full name of an Avro type, the URI of a JSON `$ref`, or the path of a
  * Protobuf import.

@@ -1,7 +1,9 @@
-// The table of formats. Each is a folder beside this file.
+// The table of formats. Each is a folder beside this file. Only threads load it: a format is large.
 
-import { assert } from '../base/assert.ts'
+import { avro } from './avro/avro.ts'
 import type { Format, SchemaType } from './format.ts'
+import { jsonSchema } from './json/json-schema.ts'
+import { protobuf, serialized } from './protobuf/protobuf.ts'
 
 /** A format of which only the format itself knows what its schemas and programs hold. */
 export interface AnyFormat extends Format<unknown, unknown> {
@@ -9,14 +11,12 @@ export interface AnyFormat extends Format<unknown, unknown> {
   serialized?(schema: unknown): string
 }
 
-export type Formats = Readonly<Partial<Record<SchemaType, AnyFormat>>>
-
-const formats: Formats = Object.freeze({})
-
-export const SCHEMA_TYPES: readonly SchemaType[] = Object.freeze(['AVRO', 'JSON', 'PROTOBUF'])
+const formats: Readonly<Record<SchemaType, unknown>> = Object.freeze({
+  AVRO: avro,
+  JSON: jsonSchema,
+  PROTOBUF: { ...protobuf, serialized },
+})
 
 export function formatOf(type: SchemaType): AnyFormat {
-  const format = formats[type]
-  assert(format !== undefined, `there is no format ${type}`)
-  return format
+  return formats[type] as AnyFormat
 }

@@ -24,7 +24,7 @@ export const capabilities = Object.freeze({
     label: 'Schema registry',
     name: 'the schema registry',
     key: 'schema-registry.enabled',
-    ...absent,
+    ...here,
   },
   'remote-tier': { label: 'Remote tier', name: 'the remote tier', key: 'storage.remote.path', ...here },
   compaction: { label: 'Compaction', name: 'compaction', key: null, ...here },

@@ -117,7 +117,6 @@ const {
 const OURS = { ours: true } as const
 /** The most partitions that storage.worker.tick-concurrency allows at the same time. */
 export const MOST_TICK_CONCURRENCY = 1024
-const REGISTRY = waitsFor('schema-registry')
 const MCP = waitsFor('mcp')
 
 function waitsFor(id: CapabilityId): Pick<Marks, 'notYet'> {
@@ -696,35 +695,33 @@ function sparse(): StorageRedisSettings {
 const storageRedis = sparse()
 
 const registry = {
-  'schema-registry.enabled': row(boolean(), 'true', 'Serve the schema registry.', REGISTRY),
+  'schema-registry.enabled': row(boolean(), 'true', 'Serve the schema registry.'),
   'schema-registry.default-compatibility': row(
     oneOf('backward', 'backward_transitive', 'forward', 'forward_transitive', 'full', 'full_transitive', 'none'),
     'backward',
     'Compatibility level of new subjects.',
-    REGISTRY,
   ),
   'schema-registry.validate-produce': row(
     boolean(),
     'true',
     'Refuse records whose key or value is not valid. If its subject has a live version, the key or value must name a schema that the subject has in any version, also a deleted one; it must decode with that schema to its last byte; and if the level of the subject contains backward or full, the latest version must be able to read it. Null passes. Topic configs change this for one topic.',
-    REGISTRY,
   ),
   'schema-registry.validate-timeout': row(
     duration({ min: 1, max: 60_000 }),
     '200ms',
     'Most processor time for the check of one record against a JSON schema. A record that takes more is not valid.',
-    { ...REGISTRY, ...OURS },
+    OURS,
   ),
   'schema-registry.port': optional(
     port(),
     'TCP port that serves the schema registry alone, at the root path, on server.address. For tools that know only a host and a port; server.port serves it under /schema-registry.',
-    { ...REGISTRY, ...OURS },
+    OURS,
   ),
   'schema-registry.authentication': row(
     oneOf('auto', 'basic', 'none'),
     'auto',
     'basic: clients of the schema registry must send HTTP Basic credentials. none: they need none. auto is basic if Kafka clients must authenticate (SASL or broker.client-auth-required). Otherwise every client may read, look up and check with auto, and a client without credentials may register from a loopback address or on schema-registry.port.',
-    { ...REGISTRY, ...OURS },
+    OURS,
   ),
 }
 

@@ -3,25 +3,16 @@ import { test } from 'node:test'
 import { absenceOf, type CapabilityId, capabilities } from './capabilities.ts'
 import { loadSettings } from './load.ts'
 import { keys, settingsTable, testSettings } from './settings.ts'
-import { capabilityStates, idleSwitches } from './switches.ts'
+import { capabilityStates } from './switches.ts'
 
 const ids = Object.keys(capabilities) as readonly CapabilityId[]
 
 const load = (...argv: readonly string[]) => loadSettings({ argv, env: {}, cwd: '/', readFile: () => new Uint8Array() })
 
-test('switches that are on by default and do nothing yet are named in one sentence', () => {
-  assert.equal(
-    idleSwitches(testSettings()),
-    'svc.schema-registry.enabled is true and does nothing yet: the schema registry is not in this version',
-  )
-  assert.equal(idleSwitches(testSettings({ 'schema-registry.enabled': false })), null)
-})
-
 test('a capability is on, off with the place of its setting, or absent with a sentence', () => {
   const states = (...argv: readonly string[]) =>
     Object.fromEntries(capabilityStates(load(...argv)).map(({ id, state, because }) => [id, because ?? state]))
   const absent = {
-    'schema-registry': 'The schema registry is not in this version of Ketch.',
     mcp: 'The MCP endpoint is not in this version of Ketch.',
   }
   assert.deepEqual(states(), {
@@ -31,6 +22,7 @@ test('a capability is on, off with the place of its setting, or absent with a se
     export: 'on',
     'remote-tier': 'svc.storage.remote.path is unset (default).',
     compaction: 'on',
+    'schema-registry': 'on',
     ...absent,
   })
   const sasl = ['--svc.broker.sasl.enabled=true', '--svc.broker.acl.enabled=true']
@@ -41,6 +33,7 @@ test('a capability is on, off with the place of its setting, or absent with a se
     export: 'svc.admin.message-export-enabled is false (command line).',
     'remote-tier': 'on',
     compaction: 'on',
+    'schema-registry': 'on',
     ...absent,
   })
 })

@@ -4,7 +4,7 @@
 import { absenceOf, type CapabilityId, capabilities } from './capabilities.ts'
 import { hasSaslListener, hasTlsListener } from './endpoints.ts'
 import { chooseEngine } from './engine.ts'
-import { fullKey, type Key, type Settings, settingsTable } from './settings.ts'
+import { fullKey, type Key, type Settings } from './settings.ts'
 
 export interface CapabilityState {
   readonly id: CapabilityId
@@ -43,31 +43,6 @@ function isOn(value: unknown): boolean {
   return value !== false && value !== null
 }
 
-/** The switches of absent capabilities that are on. By default all of them are on, or all of them are off. */
-function futile(settings: Settings, { byDefault }: { readonly byDefault: boolean }): readonly [CapabilityId, Key][] {
-  return ids.flatMap(id => {
-    const { key, isHere } = capabilities[id]
-    if (isHere || key === null || !isOn(settings.get(key))) return []
-    return isOn(settingsTable[key].fallback()) === byDefault ? [[id, key]] : []
-  })
-}
-
-/**
- * The switches that are on and do nothing, as a sentence; null if all of them are off. They are on by default, so they
- * ask for nothing.
- */
-export function idleSwitches(settings: Settings): string | null {
-  const idle = futile(settings, { byDefault: true })
-  if (idle.length === 0) return null
-  const one = idle.length === 1
-  const keys = idle.map(([, key]) => fullKey(key))
-  const names = idle.map(([id]) => capabilities[id].name)
-  return (
-    `${keys.join(' and ')} ${one ? 'is true and does' : 'are true and do'} nothing yet: ` +
-    `${names.join(' and ')} ${one ? 'is' : 'are'} not in this version`
-  )
-}
-
 function checkReplicas(settings: Settings): string | null {
   const key: Key = 'storage.local.write.wait-replicas'
   if (settings.get(key) === 0 || chooseEngine(settings).engine !== 'embedded') return null
@@ -76,9 +51,12 @@ function checkReplicas(settings: Settings): string | null {
 
 /** The first switch that asks for a capability that this version does not have, as a sentence, or null. */
 export function checkSwitches(settings: Settings): string | null {
-  const [first] = futile(settings, { byDefault: false })
-  if (first === undefined) return checkReplicas(settings)
-  const [id, key] = first
+  const id = ids.find(each => {
+    const { key, isHere } = capabilities[each]
+    return !isHere && key !== null && isOn(settings.get(key))
+  })
+  if (id === undefined) return checkReplicas(settings)
+  const key = capabilities[id].key!
   const takes = typeof settings.get(key) === 'boolean' ? 'false' : 'no value'
   return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)}), but ${absenceOf(id)}; takes ${takes}`
 }

@@ -281,7 +281,7 @@ const table = Object.freeze({
   'svc.schema_registry.verdicts': counter(
     ['topic', 'reason'],
     "Records that were checked against their schemas when they were produced, those of refused batches too. reason is valid, or the rule that a record's key or value breaks.",
-    { ours: true, notYet: 'the schema registry' },
+    { ours: true },
   ),
   'svc.storage.append.refusals': counter(
     ['reason'],

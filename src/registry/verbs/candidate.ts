@@ -1,8 +1,7 @@
 // A schema that a client sends: checked against its bounds, parsed, and brought into the form in which it would be
 // stored.
 
-import type { SchemaText, SchemaType } from '../format.ts'
-import { SCHEMA_TYPES } from '../formats.ts'
+import { SCHEMA_TYPES, type SchemaText, type SchemaType } from '../format.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import { type Content, guidOf, type JsonObject } from '../state/content.ts'
 import type { Subject } from '../state/subject.ts'
