@@ -11,6 +11,7 @@ import type { Objects } from '../../../src/tier/objects/objects.ts'
 import { openObjects, parsePlace } from '../../../src/tier/objects/place.ts'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
+import { inReverse } from '../../../testing/in-reverse.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../../testing/process.ts'
 import { type RedisServer, startRedis } from '../../../testing/redis.ts'
 import { type S3Stub, startS3Stub } from '../../../testing/s3-stub.ts'
@@ -78,7 +79,8 @@ const ON_REDIS: Readonly<Record<string, string>> = {
   'svc.redis.circuit-breaker.open-duration': '300ms',
 }
 
-export async function openWorld(cleanUp: CleanUp, options: WorldOptions): Promise<World> {
+export async function openWorld(test: CleanUp, options: WorldOptions): Promise<World> {
+  const cleanUp = inReverse(test)
   const { seed, store, brokers: count, place, settings = {}, nodeFlags = [], diskMiB } = options
   const orders = await openOrders(cleanUp, STEPS)
   const stub = place === 'bucket' ? await startS3Stub(cleanUp) : null
