@@ -1,6 +1,6 @@
 // Measures the processor time of processes with all their descendants, from /proc. Linux itself adds up only the
-// children that a process has waited for, and a browser or a broker that is killed is none of these. Elsewhere every
-// time is 0.
+// children that a process has waited for. It leaves out browsers and brokers that a test kills. On systems without
+// /proc every time is 0.
 
 import { readdirSync, readFileSync } from 'node:fs'
 

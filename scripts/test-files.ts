@@ -1,7 +1,7 @@
 // Lists the test files and decides when each runs and in which order. The name of a file says when it runs. The
 // timings of an earlier run say how long it takes and how much of a processor it uses. This file runs no test.
 //
-//   name.test.ts          unit: the inner loop, in one process. No server, no waiting.
+//   name.test.ts          unit: the inner loop, in a few processes. No server, no waiting.
 //   name.longer.test.ts   `npm test`: real parts, waiting, or much computing; a process of its own
 //   name.stores.test.ts   `npm test` on the embedded store; with --all also on Redis and on a Redis Cluster
 //   name.all.test.ts      only `npm test -- --all`
@@ -46,7 +46,7 @@ export interface Job {
 
 export const nameOf = ({ file, store }: Job) => (store === null ? file : `${file} on ${store}`)
 
-/** For each job: the seconds that it took, and the CPU seconds of its process and of all ended child processes. */
+/** For each job: the seconds that it took, and the CPU seconds of its process and all that it started. */
 export type Timings = ReadonlyMap<string, { readonly seconds: number; readonly busySeconds: number }>
 
 /** The share of one processor that a job without timings is expected to use. */

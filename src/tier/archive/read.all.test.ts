@@ -273,56 +273,57 @@ test('a reader that goes on finds the next parts in memory, over the ends of gro
   assert.ok(waited <= 2, `waited ${waited} times`)
 })
 
+type ArchiveWorld = Awaited<ReturnType<typeof archiveWorld>>
+
+/** A place whose data files can be made to wait, with the number of requests for them since it was closed. */
+function gateOfParts() {
+  const opened = Promise.withResolvers<void>()
+  let passing = Number.POSITIVE_INFINITY
+  const gate = {
+    asked: 0,
+    async before(key: string) {
+      if (key.endsWith('.parquet') && ++gate.asked > passing) await opened.promise
+    },
+    close(most: { readonly passing: number }) {
+      gate.asked = 0
+      passing = most.passing
+    },
+    open: () => opened.resolve(),
+  }
+  return gate
+}
+
+/** Resolves with the offset at which the reader goes on. */
+async function readOn({ archive }: ArchiveWorld, offset: number, maxBytes: number): Promise<number> {
+  const answer = await archive.read(PLACE, offset, maxBytes, true, 4000)
+  assert.ok(answer.kind === 'read')
+  return viewBatch(answer.batches.at(-1)!).lastOffset + 1
+}
+
 test('a reader that goes on takes the next parts into its turn, and is answered before they are here', async t => {
-  let gate: Promise<void> | null = null
-  let asked = 0
-  const open = Promise.withResolvers<void>()
-  const before = async (key: string) => {
-    if (!key.endsWith('.parquet')) return
-    asked++
-    // The part of the reader itself comes, those behind it do not.
-    if (asked > 1) await gate
-  }
+  const gate = gateOfParts()
   // With one thread nothing is read ahead while the reader has its turn.
-  const world = await archiveWorld(t, { threads: 1 }, { before })
+  const world = await archiveWorld(t, { threads: 1 }, gate)
   await world.add(plainBatches(0, 400), { rowGroupBytes: 600e3 })
-  const nextOf = async (offset: number) => {
-    const answer = await world.archive.read(PLACE, offset, 400e3, true, 4000)
-    assert.ok(answer.kind === 'read')
-    return viewBatch(answer.batches.at(-1)!).lastOffset + 1
-  }
-  const second = await nextOf(0)
-  asked = 0
-  gate = open.promise
-  assert.ok((await nextOf(second)) > second)
-  assert.ok(asked >= 2, `one for the reader, and those for the parts behind it: ${asked}`)
-  open.resolve()
+  const second = await readOn(world, 0, 400e3)
+  // The part of the reader itself comes, those behind it do not.
+  gate.close({ passing: 1 })
+  assert.ok((await readOn(world, second, 400e3)) > second)
+  assert.equal(gate.asked, 3, 'one for the reader, and two for the parts behind it')
+  gate.open()
 })
 
 test('what is read ahead comes several parts a task, with one task for each thread that is left', async t => {
-  let gate: Promise<void> | null = null
-  let asked = 0
-  const open = Promise.withResolvers<void>()
-  const before = async (key: string) => {
-    if (!key.endsWith('.parquet')) return
-    asked++
-    await gate
-  }
-  const world = await archiveWorld(t, { threads: 3, cacheBytes: 64e6 }, { before })
+  const gate = gateOfParts()
+  const world = await archiveWorld(t, { threads: 3, cacheBytes: 64e6 }, gate)
   await world.add(plainBatches(0, 400), { rowGroupBytes: 100e3 })
-  const readOn = async (offset: number) => {
-    const answer = await world.archive.read(PLACE, offset, 1, true, 4000)
-    assert.ok(answer.kind === 'read')
-    return viewBatch(answer.batches.at(-1)!).lastOffset + 1
-  }
-  const second = await readOn(0)
-  asked = 0
-  gate = open.promise
-  await readOn(second)
+  const second = await readOn(world, 0, 1)
+  gate.close({ passing: 0 })
+  await readOn(world, second, 1)
   await new Promise(resolve => setImmediate(resolve))
   // The third thread is left for a reader.
-  assert.equal(asked, 2 * 4)
-  open.resolve()
+  assert.equal(gate.asked, 2 * 4)
+  gate.open()
 })
 
 test('a reader that finds nothing sees a newer version, but asks for it once a second at most', async t => {
