@@ -125,8 +125,18 @@ export async function valuesOf(row: FetchedRow): Promise<[number, string][]> {
 }
 
 /**
+ * The settings of readLate. A fetch that waits for memory while its client does not read would be answered without
+ * records after the usual wait.
+ */
+export const LATE = {
+  'broker.max-pending-bytes': 2_000_000,
+  'broker.resume-pending-bytes': 1_000_000,
+  'broker.fetch-max-wait': 30_000,
+}
+
+/**
  * Fills the topic with records of `size` bytes, asks for them forty times, and reads nothing until the broker stops
- * reading this client. Other clients must be served meanwhile. The limit of pending bytes must be 2,000,000.
+ * reading this client. Other clients must be served meanwhile.
  */
 export async function readLate(ground: Pick<Ground, 'sample'>, wire: Wire, other: Wire) {
   const size = 500_000
@@ -134,7 +144,7 @@ export async function readLate(ground: Pick<Ground, 'sample'>, wire: Wire, other
   wire.socket.pause()
   const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 30_000 })))
   await eventually('reading is paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 1)
-  assert.ok((await ground.sample('svc_broker_pending_bytes')) > 2_000_000)
+  assert.ok((await ground.sample('svc_broker_pending_bytes')) > LATE['broker.max-pending-bytes'])
   await other.send(apiVersions, 0, {})
   wire.socket.resume()
   return { size, answers }

@@ -4,7 +4,7 @@ import { type AddressInfo, connect as connectSocket, createServer, type Socket }
 import { type TestContext, test } from 'node:test'
 import { pattern } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
-import { batchOf, fetchFrom, fetchOne, produceTo, readLate, startGround } from '../../../testing/kafka.ts'
+import { batchOf, fetchFrom, fetchOne, LATE, produceTo, readLate, startGround } from '../../../testing/kafka.ts'
 import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import type { Wire } from '../../../testing/wire.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -162,10 +162,7 @@ test('bytes that were read beyond the limit are released when their connection c
 })
 
 test('a client that does not take its answers is read no further, and then served in full', async t => {
-  const ground = await startGround(t, {
-    'broker.max-pending-bytes': 2_000_000,
-    'broker.resume-pending-bytes': 1_000_000,
-  })
+  const ground = await startGround(t, LATE)
   const [wire, other] = [await ground.connect(), await ground.connect()]
   const { size, answers } = await readLate(ground, wire, other)
   for (const { responses } of await Promise.all(answers)) {

@@ -267,8 +267,8 @@ test('a reader that goes on finds the next parts in memory, over the ends of gro
     const done = await answer
     assert.ok(done.kind === 'read')
     offset = viewBatch(done.batches.at(-1)!).lastOffset + 1
-    // The reader works on its answer.
-    await new Promise(resolve => setTimeout(resolve, 60))
+    // The reader works on its answer, for long enough that a busy machine can read ahead.
+    await new Promise(resolve => setTimeout(resolve, 250))
   }
   assert.ok(waited <= 2, `waited ${waited} times`)
 })
