@@ -2,7 +2,7 @@
 // turns.
 
 import type { Values } from '../src/settings/settings.ts'
-import { type CleanUp, startBroker, type TestBroker } from './broker.ts'
+import { type CleanUp, startBroker, type TestBroker, type TestBrokerOptions } from './broker.ts'
 import { ADMIN_PASSWORD } from './http-roles.ts'
 import { askRegistry, type RegistryAnswer, type RegistryAsk } from './registry-face.ts'
 
@@ -24,10 +24,14 @@ export interface Endpoint extends TestBroker {
   register(subject: string, schema: string | object, more?: object): Promise<number>
 }
 
-export async function startEndpoint(cleanUp: CleanUp, settings: Partial<Values> = OPEN): Promise<Endpoint> {
+export async function startEndpoint(
+  cleanUp: CleanUp,
+  settings: Partial<Values> = OPEN,
+  options: TestBrokerOptions = {},
+): Promise<Endpoint> {
   const all = { 'admin.password': ADMIN_PASSWORD, 'schema-registry.port': 0, ...settings }
   const http = { hashParameters: { memoryKiB: 512, passes: 1, lanes: 1 } }
-  const started = await startBroker(cleanUp, all, { http })
+  const started = await startBroker(cleanUp, all, { ...options, http })
   const bases = [`${started.url}/schema-registry`, `http://127.0.0.1:${started.broker.registryPort}`] as const
   let turn = 0
   const ask = (path: string, asked?: RegistryAsk) => askRegistry(bases[turn++ % 2]!, path, asked)
