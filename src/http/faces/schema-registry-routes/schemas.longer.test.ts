@@ -96,3 +96,19 @@ test('all schemas are listed in one call, by prefix, the latest only, and in pag
   assert.deepEqual(await say('GET', '/schemas'), [200, rows.slice(2)])
   assert.deepEqual(await say('GET', '/schemas?deleted=true'), [200, rows])
 })
+
+test('a list of many megabytes is whole, in the type that the client prefers, and with HEAD without a body', async t => {
+  const { ask, register, bases } = await startEndpoint(t)
+  const long = (name: string) => JSON.stringify({ type: 'enum', name, doc: '"\n'.repeat(100_000), symbols: ['A'] })
+  const names = Array.from({ length: 12 }, (_, at) => `E${at + 10}`)
+  for (const name of names) await register(name, long(name))
+  const { status, headers, body } = await ask('/schemas', { headers: { accept: 'application/json' } })
+  assert.deepEqual([status, headers.get('content-type')], [200, 'application/json'])
+  assert.deepEqual(
+    body,
+    names.map((name, at) => ({ subject: name, version: 1, id: at + 1, schema: long(name) })),
+  )
+  const head = await fetch(`${bases[0]}/schemas`, { method: 'HEAD' })
+  assert.deepEqual([head.status, await head.text()], [200, ''])
+  assert.equal(head.headers.get('content-type'), 'application/vnd.schemaregistry.v1+json')
+})

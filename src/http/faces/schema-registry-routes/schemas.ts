@@ -10,6 +10,7 @@ import { type AnyRoute, reply } from '../../route.ts'
 import type { RegistryRights } from '../schema-registry-access.ts'
 import { REGISTRY_TYPES } from '../schema-registry-media.ts'
 import { flag, numberSegment, registryRoute } from '../schema-registry-route.ts'
+import { listOf } from './long-list.ts'
 import { bareText, deletedQuery, names, pageQuery, shownSchema, text } from './shapes.ts'
 import { showSchema, showVersion } from './shown.ts'
 
@@ -28,10 +29,13 @@ export const schemaRoutes: readonly AnyRoute[] = [
     doc: 'Versions that the caller may read with their schemas, at most 1,000.',
     query: z.object({ subjectPrefix: text, latestOnly: flag, ...deletedQuery, ...pageQuery }),
     answers: { 200: z.array(shownSchema) },
-    async answer({ registry, caller, query: { subjectPrefix: prefix, latestOnly, deleted, ...page }, isWide }) {
+    async answer(
+      { registry, caller, headers, query: { subjectPrefix: prefix, latestOnly, deleted, ...page }, isWide },
+      { clock },
+    ) {
       const options = { prefix, isLatestOnly: latestOnly, isDeletedToo: deleted, mayShow: caller.rights.mayRead }
       const found = await registry.schemas({ ...options, ...page })
-      return reply(200, await Promise.all(found.map(each => showVersion(registry, each, { isWide }))))
+      return listOf(await Promise.all(found.map(each => showVersion(registry, each, { isWide }))), headers, clock)
     },
   }),
   registryRoute({
