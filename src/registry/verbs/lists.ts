@@ -1,5 +1,6 @@
 // Lists of subjects, of versions and of schemas.
 
+import { takingTurns } from '../../base/clock.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import { latestLive, liveVersions, type Subject, type SubjectVersion } from '../state/subject.ts'
 import { contentOf } from './dependencies.ts'
@@ -7,13 +8,20 @@ import { hasVersions, rowOf, type VersionName, versionOf } from './look-up.ts'
 import { referrersOf } from './referrers.ts'
 import { type Page, pageOf, type SchemaOfSubject, schemaOfSubject, type VerbRooms } from './rooms.ts'
 
+/** A subject that `mayShow` refuses is left out, as if it did not exist. By default all are shown. */
+export interface Filter {
+  readonly mayShow?: ((subject: string) => boolean) | undefined
+}
+
+const showAll = () => true
+
 /** With `isDeletedOnly`, `isDeletedToo` does not count. */
 export interface ListOptions extends Page {
   readonly isDeletedToo?: boolean | undefined
   readonly isDeletedOnly?: boolean | undefined
 }
 
-export interface SubjectListOptions extends ListOptions {
+export interface SubjectListOptions extends ListOptions, Filter {
   readonly prefix?: string | undefined
 }
 
@@ -23,11 +31,11 @@ const ALL_CONTEXTS = ':*:'
 /** Resolves with the names of the subjects that have versions, in their order. */
 export async function subjects(
   { state }: VerbRooms,
-  { prefix = '', isDeletedToo = false, isDeletedOnly = false, ...page }: SubjectListOptions = {},
+  { prefix = '', isDeletedToo = false, isDeletedOnly = false, mayShow = showAll, ...page }: SubjectListOptions = {},
 ): Promise<readonly string[]> {
   const beginning = prefix.startsWith(ALL_CONTEXTS) ? prefix.slice(ALL_CONTEXTS.length) : prefix
   const isListed = (subject: Subject) => {
-    if (!subject.name.startsWith(beginning) || subject.versions.length === 0) return false
+    if (!subject.name.startsWith(beginning) || subject.versions.length === 0 || !mayShow(subject.name)) return false
     const isLive = latestLive(subject) !== null
     return isDeletedOnly ? !isLive : isLive || isDeletedToo
   }
@@ -63,14 +71,15 @@ export async function versionsOfId(
   {
     subject: only,
     isDeletedToo = false,
+    mayShow = showAll,
     ...page
-  }: Page & { readonly subject?: string | undefined; readonly isDeletedToo?: boolean | undefined } = {},
+  }: Page & Filter & { readonly subject?: string | undefined; readonly isDeletedToo?: boolean | undefined } = {},
 ): Promise<readonly { readonly subject: string; readonly version: number }[] | RegistryRefusal> {
   if ((await state.byId(id)) === null) return refusals.schemaNotFound()
   const view = await state.index.view()
   const found = view
     .holders(id)
-    .filter(({ name }) => only === undefined || name === only)
+    .filter(({ name }) => (only === undefined || name === only) && mayShow(name))
     .flatMap(({ name, versions: rows }) => {
       const its = rows.filter(each => each.id === id && (isDeletedToo || !each.isDeleted))
       return its.map(({ version }) => ({ subject: name, version }))
@@ -94,7 +103,11 @@ export async function referencedBy(
   { state }: VerbRooms,
   name: string,
   version: VersionName,
-  { isDeletedToo = false, ...page }: Page & { readonly isDeletedToo?: boolean | undefined } = {},
+  {
+    isDeletedToo = false,
+    mayShow = showAll,
+    ...page
+  }: Page & Filter & { readonly isDeletedToo?: boolean | undefined } = {},
 ): Promise<readonly number[] | RegistryRefusal> {
   const number = versionOf(version)
   if (isRefusal(number)) return number
@@ -106,11 +119,12 @@ export async function referencedBy(
       : refusals.subjectNotFound(name)
   }
   const referrers = referrersOf(await state.index.view(), name, row.version, { isDeletedToo })
-  const ids = [...new Set(referrers.map(({ id }) => id))].sort((one, other) => one - other)
+  const shown = referrers.filter(({ subject: referrer }) => mayShow(referrer))
+  const ids = [...new Set(shown.map(({ id }) => id))].sort((one, other) => one - other)
   return pageOf(ids, page)
 }
 
-export interface SchemaListOptions extends Page {
+export interface SchemaListOptions extends Page, Filter {
   readonly prefix?: string | undefined
   readonly isDeletedToo?: boolean | undefined
   readonly isLatestOnly?: boolean | undefined
@@ -119,19 +133,28 @@ export interface SchemaListOptions extends Page {
 /** A list has at most this many schemas, and ends earlier once their texts have this many characters. */
 const MOST_SCHEMAS = 1_000
 const MOST_CHARACTERS = 16 << 20
-/** The schemas that are read at once. */
-const AT_ONCE = 16
+/** The schemas that are read at once: a large one takes ten milliseconds. */
+const AT_ONCE = 4
+/** In ms: a long list holds the event loop for this long, and for one more reading. */
+const TURN_MS = 5
 
 /** Resolves with versions and their schemas, in the order of subjects and versions. */
 export async function schemas(
   { state }: VerbRooms,
-  { prefix = '', isDeletedToo = false, isLatestOnly = false, offset, limit = -1 }: SchemaListOptions = {},
+  {
+    prefix = '',
+    isDeletedToo = false,
+    isLatestOnly = false,
+    mayShow = showAll,
+    offset,
+    limit = -1,
+  }: SchemaListOptions = {},
 ): Promise<readonly SchemaOfSubject[]> {
   const beginning = prefix.startsWith(ALL_CONTEXTS) ? prefix.slice(ALL_CONTEXTS.length) : prefix
   const view = await state.index.view()
   const found: { readonly subject: Subject; readonly row: SubjectVersion }[] = []
   for (const subject of view.all()) {
-    if (!subject.name.startsWith(beginning)) continue
+    if (!subject.name.startsWith(beginning) || !mayShow(subject.name)) continue
     const rows = isDeletedToo ? subject.versions : liveVersions(subject)
     for (const row of isLatestOnly ? rows.slice(-1) : rows) found.push({ subject, row })
   }
@@ -141,7 +164,9 @@ export async function schemas(
     Promise.all(some.map(async ({ subject, row }) => schemaOfSubject(subject, row, await contentOf(state, row.guid))))
   const read: SchemaOfSubject[] = []
   let length = 0
+  const turn = takingTurns(state.clock, TURN_MS)
   for (let at = 0; at < page.length && length < MOST_CHARACTERS; at += AT_ONCE) {
+    await turn()
     const some = await schemasOf(page.slice(at, at + AT_ONCE))
     for (const { schema } of some) length += schema.length
     read.push(...some)
