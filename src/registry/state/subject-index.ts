@@ -106,11 +106,15 @@ export class SubjectIndex implements SubjectFollower {
     return this.#held.subjects.get(name)?.documentVersion ?? 0
   }
 
+  held(name: string): Subject | undefined {
+    return this.#held?.subjects.get(name)
+  }
+
   async #read(): Promise<Held> {
     const meanwhile = new Map<string, Subject>()
     this.#meanwhile = meanwhile
     const held = new Held()
-    for (const subject of await this.#subjects.all()) held.set(subject)
+    await this.#subjects.all(subject => held.set(subject))
     for (const subject of meanwhile.values()) held.set(subject)
     if (this.#meanwhile === meanwhile) {
       this.#held = held
