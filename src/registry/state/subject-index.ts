@@ -77,6 +77,11 @@ export class SubjectIndex implements SubjectFollower {
     return this.#held?.bytes ?? 0
   }
 
+  /** The number of subjects that are held; 0 before the first view. */
+  get size(): number {
+    return this.#held?.subjects.size ?? 0
+  }
+
   /** Resolves with the subjects as the store has them now. Throws what the store throws. */
   async view(): Promise<SubjectView> {
     if (this.#rooms.isShared) await this.#subjects.follow()
