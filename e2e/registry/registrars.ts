@@ -1,5 +1,5 @@
-// Clients that register Avro schemas at several brokers over HTTP while brokers end and start. What a broker has
-// answered is recorded: an id names one schema for ever, and every broker resolves it from then on.
+// Clients that register Avro schemas at several brokers over HTTP while brokers end and start. They record each answer:
+// an id names one schema for ever, and every broker resolves it from then on.
 
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -24,7 +24,7 @@ export interface Registrars {
   readonly texts: ReadonlyMap<number, string>
   /** The number of registrations that were answered. */
   readonly answers: number
-  /** Resolves when so many more registrations were answered. Rejects if a client has found an inconsistency. */
+  /** Resolves when this many more registrations were answered. Rejects if a client has found an inconsistency. */
   progress(more: number): Promise<void>
   /** Checks that each broker resolves everything that was answered since `from`, an earlier number of answers. */
   verify(from?: number): Promise<void>
