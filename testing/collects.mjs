@@ -9,7 +9,7 @@ const collect = runInNewContext('gc')
 let collections = 0
 process.on('SIGWINCH', () => {
   collect()
-  // What the first collection has found unreachable is freed behind it.
+  // Memory outside the heap is freed behind the first collection.
   setTimeout(() => {
     collect()
     console.log(`collected ${++collections}`)

@@ -75,7 +75,7 @@ const protobuf: readonly (readonly [name: string, gets: number, schema: string])
   ['an option 20,000 deep', 42201, message(`option (x) = { ${nested('a { ', '', '}', 20_000)} };`)],
   ['a comment without end', 42201, `/*${'x'.repeat(400_000)}`],
   ['a text of quotation marks', 42201, '"'.repeat(500_001)],
-  ['a descriptor that is none', 42201, Buffer.alloc(300_000, 0xff).toString('base64')],
+  ['bytes that are no descriptor', 42201, Buffer.alloc(300_000, 0xff).toString('base64')],
   [
     'a descriptor of 100,000 empty messages',
     42201,
@@ -105,7 +105,7 @@ const json: readonly (readonly [name: string, gets: number, schema: string])[] =
   ['200,000 nested arrays', 42201, '['.repeat(200_000)],
   ['a pattern that explodes', 200, '{"type":"string","pattern":"^(a+)+$"}'],
   ['a pattern of 100,000 groups', 42201, `{"pattern":"${'('.repeat(50_000)}${')'.repeat(50_000)}"}`],
-  ['a pattern that is none', 42201, '{"pattern":"("}'],
+  ['a pattern without its end', 42201, '{"pattern":"("}'],
   [
     '20 definitions that double',
     200,
