@@ -6,6 +6,7 @@ import { assert } from '../../base/assert.ts'
 import { BoundedCache } from '../../base/bounded-cache.ts'
 import { coalesce } from '../../base/coalesce.ts'
 import { workInTurn } from '../../base/in-turn.ts'
+import { aFewInSharedTurns } from '../../base/shared-turns.ts'
 import { changeDocument } from '../../store/document-keeper.ts'
 import type { DocumentKind } from '../../store/document-kinds.ts'
 import { type Document, isStoreFailure, UnreadableDocument } from '../../store/store.ts'
@@ -15,6 +16,8 @@ import type { StateRooms } from './rooms.ts'
 import { rowsBetween, type Subject, subjectBytes, subjectOf } from './subject.ts'
 
 const KIND: DocumentKind = 'schema-subject'
+/** Of the subjects that are all read. */
+const LOADED_AT_ONCE = 64
 
 /** A writer whose notice is older has given up, or has written a new one (GIVE_UP_MS of contention.ts). */
 const SETTLED_MS = 30_000
@@ -46,6 +49,8 @@ export interface SubjectFollower {
   forget(): void
   /** Returns the version of the subject's document as it is known, 0 for none; undefined if it is not known. */
   versionOf(name: string): number | undefined
+  /** Returns the subject as it is held, of whatever version. */
+  held(name: string): Subject | undefined
 }
 
 export class Subjects {
@@ -131,15 +136,17 @@ export class Subjects {
     })
   }
 
-  /** Reads every subject. Those that cannot be read are left out. */
-  async all(): Promise<readonly Subject[]> {
-    const documents = await this.#rooms.store.list(KIND)
-    const subjects: Subject[] = []
-    for (const document of documents) {
-      const read = this.#read(document.name, document)
-      if (!('why' in read)) subjects.push(read)
-    }
-    return subjects
+  /**
+   * Calls `visit` with every subject, in turns, so that ten thousand of them do not hold the event loop and are not in
+   * memory twice. Those that cannot be read are left out.
+   */
+  async all(visit: (subject: Subject) => void): Promise<void> {
+    const { store, clock } = this.#rooms
+    const names = await store.names(KIND)
+    await aFewInSharedTurns(clock, LOADED_AT_ONCE)(names, async name => {
+      const read = this.#readKnown(name, await store.load(KIND, name).catch(unreadable))
+      if (!('why' in read) && read.documentVersion > 0) visit(read)
+    })
   }
 
   async #follow(): Promise<void> {
@@ -170,13 +177,21 @@ export class Subjects {
 
   async #load(name: string): Promise<Kept> {
     const load: Load = { startedAt: ++this.#loads, isOutdated: false }
-    const read = this.#read(name, await this.#during(name, load, this.#rooms.store.load(KIND, name)))
+    const read = this.#readKnown(name, await this.#during(name, load, this.#rooms.store.load(KIND, name)))
     const kept = this.#kept.peek(name)
     if (!load.isOutdated && (kept === undefined || kept.startedAt < load.startedAt)) {
       this.#kept.set(name, { read, startedAt: load.startedAt })
       if (!('why' in read)) this.follower?.changed(read)
     }
     return read
+  }
+
+  /** Like #read, with the object that is in memory already if nothing has changed. */
+  #readKnown(name: string, document: Document | null | UnreadableDocument): Kept {
+    if (document instanceof UnreadableDocument) return this.#unreadable(name, 0, document)
+    for (const known of [this.follower?.held(name), this.#kept.peek(name)?.read])
+      if (known !== undefined && document !== null && known.documentVersion === document.version) return known
+    return this.#read(name, document)
   }
 
   async #during<T>(name: string, load: Load, work: Promise<T>): Promise<T> {
@@ -191,15 +206,18 @@ export class Subjects {
   }
 
   #read(name: string, document: Document | null): Kept {
-    const what = `the schema subject ${JSON.stringify(name)}`
     try {
-      return subjectOf(name, document, what)
+      return subjectOf(name, document, whatOf(name))
     } catch (why) {
       if (!(why instanceof UnreadableDocument)) throw why
-      const result = 'requests that name it fail until it is repaired or deleted'
-      ;(this.#rooms.unreadable ?? UNNAMED)({ kind: KIND, what, why: why.cause ?? why, result })
-      return { name, documentVersion: document?.version ?? 0, why }
+      return this.#unreadable(name, document?.version ?? 0, why)
     }
+  }
+
+  #unreadable(name: string, documentVersion: number, why: UnreadableDocument): Unreadable {
+    const result = 'requests that name it fail until it is repaired or deleted'
+    ;(this.#rooms.unreadable ?? UNNAMED)({ kind: KIND, what: whatOf(name), why: why.cause ?? why, result })
+    return { name, documentVersion, why }
   }
 
   async #turnOf<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -212,6 +230,13 @@ export class Subjects {
       if (--turn.waiting === 0) this.#turns.delete(name)
     }
   }
+}
+
+const whatOf = (name: string) => `the schema subject ${JSON.stringify(name)}`
+
+function unreadable(error: unknown): UnreadableDocument {
+  if (error instanceof UnreadableDocument) return error
+  throw error
 }
 
 function outdate(loads: ReadonlySet<Load> = new Set()): void {
