@@ -2,6 +2,7 @@
 // verbs of operators call it. A refusal is a value (refusals.ts); failures of the store are thrown.
 
 import { JudgedSubjects } from './judged-subjects.ts'
+import { RecordParts } from './records/record-parts.ts'
 import type { StateRooms } from './state/rooms.ts'
 import { RegistryState, type StateBounds } from './state/state.ts'
 import * as check from './verbs/check.ts'
@@ -56,6 +57,8 @@ type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]
 export interface Registry extends Verbs {
   /** For the judge of produced records. */
   readonly judged: JudgedSubjects
+  /** Keys and values as text. */
+  readonly records: RecordParts
   /** Resolves with the highest id that the store has given out. */
   maxId(): Promise<number>
   /** Ends the threads and stops following other brokers. */
@@ -67,6 +70,7 @@ export function openRegistry({ bounds, work, ...rooms }: RegistryRooms): Registr
   const state = new RegistryState(rooms, bounds)
   const threads = work ?? new SchemaWork({ clock: rooms.clock })
   const verbRooms: VerbRooms = { state, work: threads }
+  const records = new RecordParts(verbRooms, rooms.clock)
   const bound = Object.entries(VERBS).map(([name, verb]) => [
     name,
     (...args: unknown[]) => (verb as (...all: unknown[]) => unknown)(verbRooms, ...args),
@@ -74,10 +78,11 @@ export function openRegistry({ bounds, work, ...rooms }: RegistryRooms): Registr
   return {
     ...(Object.fromEntries(bound) as Verbs),
     judged: new JudgedSubjects(verbRooms),
+    records,
     maxId: () => state.counter.last(),
     async close() {
       state.close()
-      await threads.close()
+      await Promise.all([threads.close(), records.close()])
     },
   }
 }
