@@ -54,9 +54,12 @@ export const TOPIC_METRIC_SORTS = Object.freeze([
 ] as const)
 export type TopicMetricSort = (typeof TOPIC_METRIC_SORTS)[number]
 
-/** How keys and values are shown. `registry`: decoded with the schema whose id is at the beginning of the bytes. */
+/** How keys and values are shown. `registry`: decoded with the schema that the bytes or a header of the record name. */
 export const DECODINGS = Object.freeze(['raw', 'utf8', 'json', 'registry'] as const)
 export type Decoding = (typeof DECODINGS)[number]
+
+/** The types of schemas, as clients of the schema registry name them. */
+export const SCHEMA_TYPES = Object.freeze(['AVRO', 'JSON', 'PROTOBUF'] as const)
 
 /**
  * The largest body of a request that produces records, in bytes: a record of the largest default size as base64, with

@@ -13,7 +13,7 @@ export interface VersionOfRecord {
   readonly version: number
 }
 
-/** What a record says about its schema. */
+/** The facts of a record about its schema. */
 export interface Sighting {
   readonly topic: string
   readonly part: Part
