@@ -154,7 +154,7 @@ const keyOrValueShape = z
       error: ({ input }) => {
         const { schema } = (typeof input === 'object' && input !== null ? input : {}) as { readonly schema?: unknown }
         const objection = schemaNameShape.safeParse(schema).error?.issues[0]?.message
-        if (schema !== undefined && objection !== undefined) return `schema ${objection}`
+        if (schema !== undefined && objection !== undefined) return objection.replace('takes', 'takes as schema')
         return 'takes {"text": …}, with an optional schema, or {"base64": …}'
       },
     },

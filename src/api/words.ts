@@ -58,9 +58,6 @@ export type TopicMetricSort = (typeof TOPIC_METRIC_SORTS)[number]
 export const DECODINGS = Object.freeze(['raw', 'utf8', 'json', 'registry'] as const)
 export type Decoding = (typeof DECODINGS)[number]
 
-/** The types of schemas, as clients of the schema registry name them. */
-export const SCHEMA_TYPES = Object.freeze(['AVRO', 'JSON', 'PROTOBUF'] as const)
-
 /**
  * The largest body of a request that produces records, in bytes: a record of the largest default size as base64, with
  * the JSON around it.

@@ -123,7 +123,7 @@ test('records are decoded as requested, and a value that cannot be decoded never
   // A zero byte is a character too.
   assert.deepEqual(await statuses('utf8'), ['decoded', 'decoded', 'decode-error', 'decoded'])
   assert.deepEqual(await statuses('json'), ['decoded', 'decode-error', 'decode-error', 'decode-error'])
-  assert.deepEqual(await statuses('registry'), Array(4).fill('schema-not-found'))
+  assert.deepEqual(await statuses('registry'), ['raw', 'raw', 'raw', 'schema-not-found'])
   const { body } = await api('GET', '/topics/t/messages?decode=registry&offset=3')
   assert.deepEqual(body.messages[0].value, {
     status: 'schema-not-found',
@@ -131,7 +131,7 @@ test('records are decoded as requested, and a value that cannot be decoded never
     bytes: 7,
     truncated: false,
     schema: { id: 7 },
-    reason: 'The schema 7 is not known here.',
+    reason: 'The schema registry has no schema with the id 7.',
   })
 })
 
