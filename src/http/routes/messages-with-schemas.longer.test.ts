@@ -237,7 +237,8 @@ test('a schema of another form is refused before anything is looked up', async t
   await api('POST', '/topics', { name: 'orders' })
   const fields = async (value: unknown) =>
     (await api('POST', '/topics/orders/messages', { messages: [{ value }] })).body.fields
-  const form = 'got an object, takes as schema {"subject": …} with an optional version, or {"id": …}, and for Protobuf a message'
+  const form =
+    'got an object, takes as schema {"subject": …} with an optional version, or {"id": …}, and for Protobuf a message'
   for (const schema of ['orders-value', 7, {}, { id: 0 }, { id: 1, subject: 's' }, { subject: 's', version: 0 }])
     assert.deepEqual(await fields({ text: '{}', schema }), { 'messages.0.value': form }, JSON.stringify(schema))
   assert.deepEqual(await fields({ base64: '', schema: { id: 1 } }), {
