@@ -54,3 +54,20 @@ export const ORDER_JSON = JSON.stringify({
   required: ['id'],
 })
 export const ORDER_JSON_TEXT = '{ "id": 9007199254740993, "note": "é" }'
+
+/** Registers the schema of a subject at a broker, and resolves with its id. */
+export async function registerAt(
+  url: string,
+  subject: string,
+  schemaType: SchemaType,
+  schema: string,
+): Promise<number> {
+  const answer = await fetch(`${url}/schema-registry/subjects/${encodeURIComponent(subject)}/versions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/vnd.schemaregistry.v1+json' },
+    body: JSON.stringify({ schemaType, schema }),
+  })
+  const body = (await answer.json()) as { readonly id?: number }
+  if (body.id === undefined) throw new Error(`not registered: ${JSON.stringify(body)}`)
+  return body.id
+}

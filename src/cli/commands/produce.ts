@@ -63,8 +63,11 @@ async function produce(call: Call): Promise<ExitStatus> {
   const path = `/api/v1/topics/${segment(call.args[0]!)}/messages`
   const sums = new Map<number, Sum>()
   let count = 0
-  const send = async (records: RecordToProduce[]) => {
-    const { messages: rows } = await call.api.post<ProducedMessages>(path, { messages: records } satisfies NewMessages)
+  const send = async (records: RecordToProduce[], last: number) => {
+    const numbered = numberer(values.length > 0 ? 'value' : 'line', last - records.length + 1)
+    const { messages: rows } = await call.api
+      .post<ProducedMessages>(path, { messages: records } satisfies NewMessages)
+      .catch(numbered)
     const good = rows.filter(({ error }) => error === null)
     for (const row of good) add(sums, row)
     count += good.length
@@ -80,17 +83,18 @@ async function produce(call: Call): Promise<ExitStatus> {
       let records: RecordToProduce[] = []
       let bytes = 0
       for (const line of lot) {
-        const record = read(line, ++at)
+        const record = read(line, at + 1)
         const size = Buffer.byteLength(JSON.stringify(record))
         if (records.length === MOST_AT_ONCE || (records.length > 0 && bytes + size > MOST_BYTES)) {
-          await send(records)
+          await send(records, at)
           records = []
           bytes = 0
         }
         records.push(record)
+        at++
         bytes += size
       }
-      if (records.length > 0) await send(records)
+      if (records.length > 0) await send(records, at)
     }
   }
   try {
@@ -110,6 +114,16 @@ async function produce(call: Call): Promise<ExitStatus> {
     ),
   )
   return EXIT.OK
+}
+
+/** Returns what throws a refusal with the lines of the input in place of the records of the request. */
+function numberer(what: string, first: number): (error: unknown) => never {
+  return error => {
+    if (!(error instanceof CommandFailed)) throw error
+    const { status, message, problem } = error
+    const named = message.replace(/\bmessages\.(\d+)\./g, (_, at) => `${what} ${first + Number(at)}: `)
+    throw named === message ? error : new CommandFailed(status, named, { problem, cause: error })
+  }
 }
 
 function add(sums: Map<number, Sum>, { partition, offset }: Produced): void {
