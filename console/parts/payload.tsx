@@ -8,6 +8,7 @@ import { bytes as bytesText, count, exactBytes } from '../text/format.ts'
 import { bytesOfBase64, hexLines } from '../text/hex.ts'
 import { reindentJson } from '../text/reindent-json.ts'
 import { DecodeBadge, Empty, Null, type PreviewProps } from './payload-preview.tsx'
+import { SchemaNote } from './schema-note.tsx'
 import { Block, MOST_SIMPLE, TextBlock, TextEditor } from './text-block.tsx'
 
 export const VIEWS = ['pretty', 'raw', 'hex'] as const
@@ -42,7 +43,7 @@ export function Payload({ value, label, isCompacted = false, children }: Payload
     <div className="flex min-w-0 flex-col gap-2">
       <div className="flex flex-wrap items-center gap-2">
         <DecodeBadge {...value} />
-        {value.schema !== undefined && <span className="text-muted">schema {value.schema.id}</span>}
+        {value.schema !== undefined && <SchemaNote schema={value.schema} />}
         <span className="text-muted tabular-nums" title={exactBytes(value.bytes)}>
           {bytesText(value.bytes)}
         </span>

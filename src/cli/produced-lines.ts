@@ -3,6 +3,7 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { Content, KeyOrValue, RecordToProduce, SchemaName } from '../api/messages.ts'
+import { schemaNamed } from '../api/words.ts'
 import { type Call, integerOption, pairsOption } from './command.ts'
 import { CommandFailed, EXIT } from './exit-status.ts'
 
@@ -39,7 +40,6 @@ function withSchema(content: { readonly text: string }, schema: SchemaName | und
   return schema === undefined ? content : { ...content, schema }
 }
 
-/** Reads `7` as an id, `orders-value:3` and `7:latest` as a version of a subject, any other text as a subject. */
 function schemaOption(call: Call, name: string, messageName: string): SchemaName | undefined {
   const given = call.option(name)
   const message = call.option(messageName)
@@ -48,11 +48,7 @@ function schemaOption(call: Call, name: string, messageName: string): SchemaName
     return undefined
   }
   if (given === '') throw new CommandFailed(EXIT.USAGE, `--${name}: got "", takes a subject, subject:version, or an id`)
-  const more = message === undefined ? {} : { message }
-  if (/^\d{1,10}$/.test(given)) return { id: Number(given), ...more }
-  const [, subject, version] = /^(.+):(\d{1,10}|latest)$/.exec(given) ?? []
-  if (subject === undefined) return { subject: given, ...more }
-  return { subject, ...(version === 'latest' ? {} : { version: Number(version) }), ...more }
+  return { ...schemaNamed(given), ...(message === undefined ? {} : { message }) }
 }
 
 /** Members of an exported record that a new record does not take. */
