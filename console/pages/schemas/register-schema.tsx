@@ -42,7 +42,7 @@ export function RegisterSchema({ subject, like, onClose }: RegisterSchemaProps) 
   const params = { subject: draft.subject }
   const key = keyOf(draft)
   const result = checked?.key === key ? checked.answer : null
-  const isReady = result !== null && result.compatible && result.mode === 'READWRITE'
+  const isReady = result?.compatible === true && result.mode === 'READWRITE'
   const problem = register.problem ?? check.problem
 
   const change = (values: Partial<SchemaDraft>) => {
