@@ -1,20 +1,17 @@
 // The page Subject: one subject of the schema registry with its versions, their differences and references, and the
 // topics whose records it judges.
 
-import { lazyPart } from '../../parts/lazy-part.tsx'
-import { Loaded, Skeleton } from '../../parts/states.tsx'
+import { Loaded } from '../../parts/states.tsx'
 import { useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { RegistryGate } from '../schemas/registry-gate.tsx'
+import { CompareVersions } from './compare-versions.tsx'
 import { JudgedParts } from './judged-parts.tsx'
 import { MissingSubject } from './missing-subject.tsx'
+import { References } from './references.tsx'
 import { SubjectHead } from './subject-head.tsx'
 import { useSubject } from './use-subject.ts'
 import { Versions } from './versions.tsx'
-
-const WHILE_LOADING = <Skeleton rows={8} />
-const CompareVersions = lazyPart(async () => (await import('./compare-versions.tsx')).CompareVersions, WHILE_LOADING)
-const References = lazyPart(async () => (await import('./references.tsx')).References, WHILE_LOADING)
 
 export function Subject() {
   const { params } = useHere('subject')
