@@ -154,5 +154,5 @@ function rowNamed(subject: Subject, version: VersionName): SubjectVersion | Regi
 }
 
 function rowBefore({ versions }: Subject, { version }: SubjectVersion): SubjectVersion | RegistryRefusal {
-  return versions.findLast(each => each.version < version) ?? refusals.versionNotFound(version - 1)
+  return versions.findLast(each => each.version < version) ?? refusals.versionNotFound(`before ${version}`)
 }
