@@ -10,7 +10,7 @@ import { SwitchField } from '../../parts/field.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { PageLink, useGo, useHere } from '../../shell/address.tsx'
-import { ActionMark, Refused, SubjectLink } from './marks.tsx'
+import { Refused, RuleMark, SubjectLink } from './marks.tsx'
 import { STRATEGIES } from './words.ts'
 
 const LIMIT = 100
@@ -23,15 +23,8 @@ export function JudgedTopics() {
   const order = sort === search.sort ? search.order : 'asc'
   const offset = search.offset ?? 0
   const read = useRead('list judged topics', { query: { q, all, sort, order, offset, limit: LIMIT } })
-  const registry = useRead('describe schema registry', {})
   return (
     <>
-      {registry.data?.isJudging === false && (
-        <p className="mb-3 rounded-card bg-warn-soft p-3 text-warn">
-          No record is checked: the setting <code className="font-mono">svc.schema-registry.validate-produce</code> is
-          off.
-        </p>
-      )}
       <div className="mb-3 flex flex-wrap items-center gap-x-6 gap-y-1">
         <FilterField label="Filter topics by name" value={q} onChange={text => set({ q: text, offset: null })} />
         <SwitchField
@@ -110,20 +103,26 @@ const COLUMNS: readonly Column<JudgedTopic>[] = [
   },
 ]
 
-function Rule({ action, strategy, subject }: SchemaPartRule) {
+function Rule({ judged, action, strategy, subject, required }: SchemaPartRule) {
   return (
     <span className="flex flex-wrap items-center gap-x-2 gap-y-1">
-      <ActionMark action={action} />
-      {subject !== null ? (
+      <RuleMark judged={judged} action={action} />
+      {judged && (
         <span className="max-sm:hidden">
-          <SubjectLink subject={subject} />
+          {subject === null ? (
+            <span className="text-muted" title={STRATEGIES[strategy]}>
+              {strategy}
+            </span>
+          ) : (
+            <SubjectLink subject={subject} />
+          )}
+          {required && (
+            <span className="text-muted" title="Records without a schema are not valid either.">
+              {' '}
+              · required
+            </span>
+          )}
         </span>
-      ) : (
-        action !== 'off' && (
-          <span className="text-muted max-sm:hidden" title={STRATEGIES[strategy]}>
-            {strategy}
-          </span>
-        )
       )}
     </span>
   )

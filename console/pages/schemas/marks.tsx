@@ -7,31 +7,55 @@ import { PageLink } from '../../shell/address.tsx'
 import { count } from '../../text/format.ts'
 import { ACTIONS, LEVEL_SENTENCES, type Level, MODE_SENTENCES, type Mode } from './words.ts'
 
-/** The level in force. `isOwn`: the subject has its own level. */
-export function LevelMark({ level, isOwn }: { readonly level: Level; readonly isOwn: boolean }) {
+interface InForce {
+  /** False if the global one is in force: then the mark is quiet. */
+  readonly isOwn: boolean
+}
+
+export function LevelMark({ level, isOwn }: InForce & { readonly level: Level }) {
   return (
-    <span title={LEVEL_SENTENCES[level]} className="whitespace-nowrap">
+    <span
+      title={`${LEVEL_SENTENCES[level]} ${whose('level', isOwn)}`}
+      className={`whitespace-nowrap ${isOwn ? 'font-medium' : 'text-muted'}`}
+    >
       {level}
-      {!isOwn && <span className="text-muted"> · global</span>}
+      {isOwn && <span className="sr-only"> of its own</span>}
     </span>
   )
 }
 
-/** The mode in force. The usual one does not ask for attention. */
-export function ModeMark({ mode, isOwn }: { readonly mode: Mode; readonly isOwn: boolean }) {
+export function ModeMark({ mode, isOwn }: InForce & { readonly mode: Mode }) {
   return (
-    <span title={MODE_SENTENCES[mode]} className="whitespace-nowrap">
+    <span
+      title={`${MODE_SENTENCES[mode]} ${whose('mode', isOwn)}`}
+      className={`whitespace-nowrap ${isOwn ? 'font-medium' : 'text-muted'}`}
+    >
       {mode === 'READWRITE' ? mode : <Badge tone="warn">{mode}</Badge>}
-      {!isOwn && <span className="text-muted"> · global</span>}
+      {isOwn && <span className="sr-only"> of its own</span>}
     </span>
   )
 }
 
+function whose(thing: string, isOwn: boolean): string {
+  return isOwn ? `The subject has a ${thing} of its own.` : `It is the global ${thing}.`
+}
+
+/** The answer to a record that is not valid. */
 export function ActionMark({ action }: Pick<SchemaPartRule, 'action'>) {
   const { tone, text, title } = ACTIONS[action]
   return (
     <Badge tone={tone} title={title}>
       {text}
+    </Badge>
+  )
+}
+
+/** The same for a part of a topic, which may have no schema yet. */
+export function RuleMark({ judged, action }: Pick<SchemaPartRule, 'judged' | 'action'>) {
+  if (judged || action === 'off') return <ActionMark action={action} />
+  return (
+    <Badge tone="neutral" title="Records are checked once their subject has a version.">
+      no schema yet
     </Badge>
   )
 }

@@ -69,14 +69,14 @@ export function Schemas() {
 }
 
 function Sentence({ of }: { readonly of: SchemaOverview }) {
-  const { subjects, versions, highestId, level, mode, isJudging, judgedTopics } = of
+  const { subjects, versions, highestId, level, mode, judgedTopics } = of
   const parts = [
     counted(subjects, 'subject'),
     counted(versions, 'version'),
     ...(highestId === 0 ? [] : [`ids up to ${highestId}`]),
     `global level ${level}`,
     ...(mode === 'READWRITE' ? [] : [`global mode ${mode}`]),
-    isJudging ? `${counted(judgedTopics, 'topic')} judged` : 'no topic is judged',
+    judgedTopics === 0 ? 'no topic is judged' : `${counted(judgedTopics, 'topic')} judged`,
   ]
   return <span className="tabular-nums">{parts.join(' · ')}</span>
 }

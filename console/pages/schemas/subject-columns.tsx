@@ -36,18 +36,25 @@ export const SUBJECT_COLUMNS: readonly Column<SchemaSubject>[] = [
   {
     id: 'type',
     head: 'Type',
-    cell: ({ type }) => (type === null ? <None why="The subject has no version." /> : TYPE_NAMES[type]),
+    cell: ({ type }) =>
+      type === null ? (
+        <None why="The subject has no version." />
+      ) : (
+        <span className="whitespace-nowrap">{TYPE_NAMES[type]}</span>
+      ),
   },
   {
     id: 'version',
-    head: 'Latest version',
+    head: 'Version',
+    unit: 'latest',
     sort: 'latestVersion',
     isNumber: true,
     cell: ({ latestVersion }) => latestVersion ?? <None />,
   },
   {
     id: 'id',
-    head: 'Latest id',
+    head: 'Id',
+    unit: 'latest',
     sort: 'latestId',
     isNumber: true,
     ...isPhoneless,

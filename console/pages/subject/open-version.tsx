@@ -62,16 +62,18 @@ function Shown({ version: found }: { readonly version: SchemaVersion }) {
           </Action>
         </span>
       </div>
-      <dl className="mb-3 grid grid-cols-2 gap-x-4 gap-y-2 sm:grid-cols-4">
+      <dl className="mb-3 flex flex-wrap gap-x-8 gap-y-2">
         <Fact label="Id">
-          {id} <CopyButton value={String(id)} of="schema id" />
+          <span className="inline-flex items-center gap-1">
+            {id} <CopyButton value={String(id)} of="schema id" />
+          </span>
         </Fact>
         <Fact label="Type">{TYPE_NAMES[type]}</Fact>
         <Fact label="Registered">
           <Time ms={Date.parse(registeredAt)} />
         </Fact>
         <Fact label="GUID">
-          <span className="font-mono text-badge wrap-anywhere" title="Records with the id in a header name it.">
+          <span className="font-mono text-dense wrap-anywhere" title="Records with the id in a header name it.">
             {guid}
           </span>
         </Fact>
@@ -114,7 +116,7 @@ function Fact({ label, children }: { readonly label: string; readonly children: 
   return (
     <div className="min-w-0">
       <dt className="text-muted">{label}</dt>
-      <dd className="m-0 tabular-nums">{children}</dd>
+      <dd className="m-0 flex min-h-7 items-center tabular-nums">{children}</dd>
     </div>
   )
 }

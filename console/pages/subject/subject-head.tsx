@@ -59,7 +59,7 @@ function Sentence({ of }: { readonly of: DescribedSchemaSubject }) {
   const { type, latestVersion, latestId, versionCount, deleted, level, ownLevel, mode, ownMode, topics } = of
   const refused = refusedOf(topics)
   return (
-    <span className="flex flex-wrap items-center gap-x-2 tabular-nums">
+    <span className="flex flex-wrap items-center gap-x-1 tabular-nums">
       {deleted && <DeletedMark />}
       {type !== null && <span>{TYPE_NAMES[type]} ·</span>}
       {latestVersion !== null && (
@@ -69,11 +69,13 @@ function Sentence({ of }: { readonly of: DescribedSchemaSubject }) {
       )}
       {versionCount !== 1 && <span>{versionCount === 0 ? 'no live version' : counted(versionCount, 'version')} ·</span>}
       <span>
-        level <LevelMark level={level} isOwn={ownLevel !== null} /> ·
+        {ownLevel === null && 'global '}level <LevelMark level={level} isOwn={ownLevel !== null} />
       </span>
-      <span>
-        mode <ModeMark mode={mode} isOwn={ownMode !== null} />
-      </span>
+      {mode !== 'READWRITE' && (
+        <span>
+          · {ownMode === null && 'global '}mode <ModeMark mode={mode} isOwn={ownMode !== null} />
+        </span>
+      )}
       {topics.length > 0 && <span>· judges {counted(topics.length, 'topic')}</span>}
       {refused > 0 && <span className="text-danger">· {count(refused)} refused</span>}
     </span>

@@ -3,10 +3,12 @@
 
 import type { JudgedTopic, SchemaPartRule } from '../../../src/api/schemas.ts'
 import { useRead } from '../../api/queries.ts'
+import { Action } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Loaded } from '../../parts/states.tsx'
-import { PageLink } from '../../shell/address.tsx'
-import { ActionMark, Refused, SubjectLink } from '../schemas/marks.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
+import { PageLink, useGo } from '../../shell/address.tsx'
+import { Refused, RuleMark, SubjectLink } from '../schemas/marks.tsx'
 import { RegistryGate } from '../schemas/registry-gate.tsx'
 import { STRATEGIES } from '../schemas/words.ts'
 
@@ -60,13 +62,15 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     id: 'subject',
     head: 'Subject',
-    cell: ({ subject, strategy }) =>
+    cell: ({ subject, strategy, judged }) =>
       subject === null ? (
         <span className="text-muted" title={STRATEGIES[strategy]}>
           named by each record
         </span>
-      ) : (
+      ) : judged ? (
         <SubjectLink subject={subject} />
+      ) : (
+        <NotYet subject={subject} />
       ),
   },
   {
@@ -75,6 +79,37 @@ const COLUMNS: readonly Column<Row>[] = [
     isOnPhone: false,
     cell: ({ strategy }) => <span title={STRATEGIES[strategy]}>{strategy}</span>,
   },
-  { id: 'action', head: 'If not valid', cell: ({ action }) => <ActionMark action={action} /> },
+  {
+    id: 'action',
+    head: 'If not valid',
+    cell: ({ judged, action, required }) => (
+      <span className="inline-flex flex-wrap items-center gap-x-2">
+        <RuleMark judged={judged} action={action} />
+        {required && (
+          <span className="text-muted" title="Records without a schema are not valid either.">
+            required
+          </span>
+        )}
+      </span>
+    ),
+  },
   { id: 'refused', head: 'Refused', unit: 'records', isNumber: true, cell: ({ refused }) => <Refused of={refused} /> },
 ]
+
+/** A subject that judges nothing: it has no version, or the check is off. */
+function NotYet({ subject }: { readonly subject: string }) {
+  const go = useGo()
+  return (
+    <span className="inline-flex flex-wrap items-center gap-x-3">
+      <VisibleText text={subject} />
+      <Action
+        operation="register schema"
+        isSmall
+        aria-label={`Register a schema for ${subject}`}
+        onClick={() => go({ page: 'subject', params: { subject }, search: { register: true } })}
+      >
+        Register schema
+      </Action>
+    </span>
+  )
+}
