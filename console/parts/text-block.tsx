@@ -41,19 +41,26 @@ interface TextBlockProps {
   readonly label: string
   /** True colours the text as JSON, if it is an object or a list. */
   readonly mayBeJson: boolean
+  /** True if it is the content of the page. */
+  readonly isTall?: boolean
 }
 
-export function TextBlock({ text, label, mayBeJson }: TextBlockProps) {
+export function TextBlock({ text, label, mayBeJson, isTall = false }: TextBlockProps) {
   const tokens = useMemo(() => tokensOf(text, mayBeJson), [text, mayBeJson])
   if (tokens === null)
     return (
       <>
-        <TextEditor text={text} label={label} isJson={isJson(text)} />
+        <TextEditor
+          text={text}
+          label={label}
+          isJson={mayBeJson && isJson(text)}
+          className={isTall ? 'h-160' : 'h-96'}
+        />
         <p className="text-badge text-muted">Ctrl+F or ⌘F in the text searches all of it.</p>
       </>
     )
   return (
-    <Block label={label}>
+    <Block label={label} isTall={isTall}>
       {tokens.map(({ text, kind }, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a token is its place in the text
         <Colored key={at} text={text} kind={kind} />
@@ -84,11 +91,12 @@ interface BlockProps {
   readonly label: string
   /** True if the columns must stay below each other. */
   readonly isTable?: boolean
+  readonly isTall?: boolean
   readonly children: ReactNode
 }
 
 /** A region that scrolls, in the font of code. */
-export function Block({ label, isTable = false, children }: BlockProps) {
+export function Block({ label, isTable = false, isTall = false, children }: BlockProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a section of the page would be a landmark for each header
     <pre
@@ -97,7 +105,7 @@ export function Block({ label, isTable = false, children }: BlockProps) {
       // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
       tabIndex={0}
       onCopy={copyExactly}
-      className={`max-h-96 overflow-auto rounded-control border border-line bg-surface p-2 font-mono text-dense ${isTable ? 'whitespace-pre' : 'wrap-anywhere whitespace-pre-wrap'}`}
+      className={`${isTall ? 'max-h-160' : 'max-h-96'} overflow-auto rounded-control border border-line bg-surface p-2 font-mono text-dense ${isTable ? 'whitespace-pre' : 'wrap-anywhere whitespace-pre-wrap'}`}
     >
       {children}
     </pre>

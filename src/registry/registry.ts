@@ -9,10 +9,12 @@ import type { Level } from './state/subject.ts'
 import * as check from './verbs/check.ts'
 import * as configs from './verbs/configs.ts'
 import * as deleting from './verbs/delete.ts'
+import * as explaining from './verbs/explain.ts'
 import * as lists from './verbs/lists.ts'
 import * as lookingUp from './verbs/look-up.ts'
 import { register } from './verbs/register.ts'
 import type { VerbRooms } from './verbs/rooms.ts'
+import * as surveys from './verbs/survey.ts'
 import { SchemaWork } from './work/schema-work.ts'
 
 export interface RegistryRooms extends StateRooms {
@@ -54,6 +56,13 @@ const VERBS = Object.freeze({
   getMode: configs.getMode,
   putMode: configs.putMode,
   deleteMode: configs.deleteMode,
+  surveyAll: surveys.surveyAll,
+  surveyOne: surveys.surveyOne,
+  surveyGlobal: surveys.surveyGlobal,
+  referrersTo: surveys.referrersTo,
+  typeOfSchema: surveys.typeOfSchema,
+  explain: explaining.explain,
+  compareVersions: explaining.compareVersions,
 })
 
 type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]> }

@@ -1,5 +1,6 @@
 // Levels and modes of the schema registry, of one subject or of all.
 
+import { changeLevel, changeMode, showLevel, showMode } from '../../admin/schemas/settings.ts'
 import {
   levelChangeShape,
   modeChangeShape,
@@ -7,8 +8,10 @@ import {
   shownLevelShape,
   shownModeShape,
 } from '../../api/schemas.ts'
-import { route } from '../route.ts'
-import { registryOf } from '../schema-problems.ts'
+import { isRefusal, type RegistryRefusal } from '../../registry/refusals.ts'
+import { isProblem } from '../problems.ts'
+import { type Answer, reply, route } from '../route.ts'
+import { fromRegistry, REGISTRY_READS, withRegistry } from '../schema-problems.ts'
 
 export const schemaSettingRoutes = [
   route({
@@ -19,8 +22,12 @@ export const schemaSettingRoutes = [
     tag: 'schemas',
     doc: 'The level of compatibility of all subjects without one of their own.',
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer(_request, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return reply(200, await showLevel(its.registry, null))
+    },
   }),
   route({
     method: 'PUT',
@@ -32,8 +39,12 @@ export const schemaSettingRoutes = [
     body: levelChangeShape,
     audited: ['level'],
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
+    async answer({ body }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return answerOf(await changeLevel(its.registry, null, body.level), null)
+    },
   }),
   route({
     method: 'DELETE',
@@ -43,8 +54,12 @@ export const schemaSettingRoutes = [
     tag: 'schemas',
     doc: 'Removes the global level: the default is in force again.',
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
+    async answer(_request, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return answerOf(await changeLevel(its.registry, null, null), null)
+    },
   }),
   route({
     method: 'GET',
@@ -55,8 +70,12 @@ export const schemaSettingRoutes = [
     doc: 'The level of compatibility of a subject, and where it comes from. A subject may have one before it has versions.',
     params: schemaSubjectParams,
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer({ params: { subject } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return reply(200, await showLevel(its.registry, subject))
+    },
   }),
   route({
     method: 'PUT',
@@ -69,8 +88,12 @@ export const schemaSettingRoutes = [
     body: levelChangeShape,
     audited: ['level'],
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
+    async answer({ params: { subject }, body }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return answerOf(await changeLevel(its.registry, subject, body.level), subject)
+    },
   }),
   route({
     method: 'DELETE',
@@ -81,8 +104,12 @@ export const schemaSettingRoutes = [
     doc: 'Removes the level of the subject: the global one is in force again.',
     params: schemaSubjectParams,
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
+    async answer({ params: { subject } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return answerOf(await changeLevel(its.registry, subject, null), subject)
+    },
   }),
   route({
     method: 'GET',
@@ -92,8 +119,12 @@ export const schemaSettingRoutes = [
     tag: 'schemas',
     doc: 'The mode of all subjects without one of their own.',
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer(_request, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return reply(200, await showMode(its.registry, null))
+    },
   }),
   route({
     method: 'PUT',
@@ -105,8 +136,12 @@ export const schemaSettingRoutes = [
     body: modeChangeShape,
     audited: ['mode', 'force'],
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
+    async answer({ body }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return answerOf(await changeMode(its.registry, null, body.mode, { isForced: body.force }), null)
+    },
   }),
   route({
     method: 'DELETE',
@@ -116,8 +151,12 @@ export const schemaSettingRoutes = [
     tag: 'schemas',
     doc: 'Removes the global mode: the default is in force again.',
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
+    async answer(_request, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return answerOf(await changeMode(its.registry, null, null), null)
+    },
   }),
   route({
     method: 'GET',
@@ -128,8 +167,12 @@ export const schemaSettingRoutes = [
     doc: 'The mode of a subject, and where it comes from. A subject may have one before it has versions.',
     params: schemaSubjectParams,
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer({ params: { subject } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return reply(200, await showMode(its.registry, subject))
+    },
   }),
   route({
     method: 'PUT',
@@ -142,8 +185,12 @@ export const schemaSettingRoutes = [
     body: modeChangeShape,
     audited: ['mode', 'force'],
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
+    async answer({ params: { subject }, body }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return answerOf(await changeMode(its.registry, subject, body.mode, { isForced: body.force }), subject)
+    },
   }),
   route({
     method: 'DELETE',
@@ -154,7 +201,15 @@ export const schemaSettingRoutes = [
     doc: 'Removes the mode of the subject: the global one is in force again.',
     params: schemaSubjectParams,
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
+    async answer({ params: { subject } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return answerOf(await changeMode(its.registry, subject, null), subject)
+    },
   }),
 ]
+
+function answerOf(changed: object | RegistryRefusal, subject: string | null): Answer {
+  return isRefusal(changed) ? fromRegistry(changed, { subject }) : reply(200, changed)
+}

@@ -1,8 +1,13 @@
 // The topics whose records are judged against the schemas of a subject, and how many records were refused.
 
+import { findTopic } from '../../admin/reach.ts'
+import { judgedTopic, judgedTopics } from '../../admin/schemas/judged.ts'
 import { judgedTopicParams, judgedTopicShape, judgedTopicsQuery, judgedTopicsShape } from '../../api/schemas.ts'
-import { route } from '../route.ts'
-import { registryOf } from '../schema-problems.ts'
+import { isRefusal as isTopicRefusal } from '../../protocol/errors.ts'
+import { pageOf, searchFor } from '../paging.ts'
+import { isProblem } from '../problems.ts'
+import { reply, route } from '../route.ts'
+import { withRegistry } from '../schema-problems.ts'
 
 export const schemaTopicRoutes = [
   route({
@@ -15,7 +20,19 @@ export const schemaTopicRoutes = [
     query: judgedTopicsQuery,
     answers: { 200: judgedTopicsShape },
     problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    async answer({ query: { q, all, ...page } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const isWanted = searchFor(q)
+      const wanted = judgedTopics(its, { isAll: all === 'true' }).filter(({ topic }) => isWanted(topic))
+      const shown = pageOf(
+        wanted,
+        page,
+        each => each[page.sort],
+        each => each.topic,
+      )
+      return reply(200, { topics: shown, total: wanted.length })
+    },
   }),
   route({
     method: 'GET',
@@ -27,6 +44,11 @@ export const schemaTopicRoutes = [
     params: judgedTopicParams,
     answers: { 200: judgedTopicShape },
     problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION, SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    async answer({ params: { topic: name } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const topic = await findTopic(its, name)
+      return isTopicRefusal(topic) ? topic : reply(200, judgedTopic(its, topic))
+    },
   }),
 ]

@@ -1,5 +1,8 @@
 // What operators read of the schema registry: subjects, versions, texts, comparisons, and checks before a registration.
 
+import { checkSchema } from '../../admin/schemas/changes.ts'
+import { completeSubjects, describeRegistry, describeSubject, listSubjects } from '../../admin/schemas/subjects.ts'
+import { diffVersions, showId, showVersion } from '../../admin/schemas/versions.ts'
 import {
   checkedSchemaShape,
   describedSubjectShape,
@@ -17,8 +20,11 @@ import {
   schemaVersionParams,
   schemaVersionShape,
 } from '../../api/schemas.ts'
-import { route } from '../route.ts'
-import { registryOf } from '../schema-problems.ts'
+import { isRefusal } from '../../registry/refusals.ts'
+import { pageOf, searchFor } from '../paging.ts'
+import { isProblem } from '../problems.ts'
+import { reply, route } from '../route.ts'
+import { fromRegistry, REGISTRY_READS, withRegistry } from '../schema-problems.ts'
 
 export const schemaRoutes = [
   route({
@@ -29,8 +35,12 @@ export const schemaRoutes = [
     tag: 'schemas',
     doc: 'The numbers of subjects and versions, the global level and mode, and how many topics are judged.',
     answers: { 200: schemaOverviewShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer(_request, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      return reply(200, await describeRegistry(its))
+    },
   }),
   route({
     method: 'GET',
@@ -41,8 +51,20 @@ export const schemaRoutes = [
     doc: 'A page of the subjects, with their level, mode and judged topics. A subject without versions is listed if it has a level or a mode of its own.',
     query: schemaSubjectsQuery,
     answers: { 200: schemaSubjectsShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer({ query: { q, deleted, ...page } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const isWanted = searchFor(q)
+      const wanted = (await listSubjects(its, deleted)).filter(({ subject }) => isWanted(subject))
+      const shown = pageOf(
+        wanted,
+        page,
+        each => each[page.sort],
+        each => each.subject,
+      )
+      return reply(200, { subjects: await completeSubjects(its, shown), total: wanted.length })
+    },
   }),
   route({
     method: 'GET',
@@ -54,8 +76,13 @@ export const schemaRoutes = [
     params: schemaSubjectParams,
     query: schemaSubjectQuery,
     answers: { 200: describedSubjectShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer({ params: { subject }, query }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const found = await describeSubject(its, subject, query)
+      return isRefusal(found) ? fromRegistry(found, { subject }) : reply(200, found)
+    },
   }),
   route({
     method: 'GET',
@@ -66,8 +93,13 @@ export const schemaRoutes = [
     doc: 'One version, deleted or not: its text, and its references in both directions. `latest` is the newest version that is not deleted.',
     params: schemaVersionParams,
     answers: { 200: schemaVersionShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer({ params: { subject, version } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const found = await showVersion(its.registry, subject, version)
+      return isRefusal(found) ? fromRegistry(found, { subject, version }) : reply(200, found)
+    },
   }),
   route({
     method: 'GET',
@@ -79,8 +111,13 @@ export const schemaRoutes = [
     params: schemaVersionParams,
     query: schemaDiffQuery,
     answers: { 200: schemaDiffShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer({ params: { subject, version }, query: { against } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const found = await diffVersions(its.registry, subject, version, against)
+      return isRefusal(found) ? fromRegistry(found, { subject, version }) : reply(200, found)
+    },
   }),
   route({
     method: 'POST',
@@ -95,8 +132,13 @@ export const schemaRoutes = [
     bodyLimit: SCHEMA_BODY_BYTES,
     audited: [],
     answers: { 200: checkedSchemaShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer({ params: { subject }, body }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const checked = await checkSchema(its.registry, subject, body)
+      return isRefusal(checked) ? fromRegistry(checked, { subject }) : reply(200, checked)
+    },
   }),
   route({
     method: 'GET',
@@ -107,7 +149,12 @@ export const schemaRoutes = [
     doc: 'The schema of an id, also if all versions that had it were removed.',
     params: schemaIdParams,
     answers: { 200: schemaByIdShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
-    answer: (_request, rooms) => registryOf(rooms) as never,
+    problems: REGISTRY_READS,
+    async answer({ params: { id } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const found = await showId(its.registry, id)
+      return isRefusal(found) ? fromRegistry(found, { id }) : reply(200, found)
+    },
   }),
 ]
