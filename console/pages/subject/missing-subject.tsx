@@ -1,7 +1,7 @@
 // The page of a subject that does not exist: it never did, or somebody has removed it.
 
 import { FilePlus } from 'lucide-react'
-import { Action, buttonClass, buttonClass } from '../../parts/button.tsx'
+import { Action, buttonClass } from '../../parts/button.tsx'
 import { lazyPart } from '../../parts/lazy-part.tsx'
 import { PageHead } from '../../parts/page.tsx'
 import { Empty } from '../../parts/states.tsx'
@@ -37,9 +37,7 @@ export function MissingSubject({ subject }: { readonly subject: string }) {
         The schema registry has no subject “<VisibleText text={subject} />
         ”. It may have been removed, or the address has another spelling: upper and lower case differ.
       </Empty>
-      {search.register && mayRegister && (
-        <RegisterSchema subject={subject} onClose={() => set({ register: false })} />
-      )}
+      {search.register && mayRegister && <RegisterSchema subject={subject} onClose={() => set({ register: false })} />}
     </>
   )
 }
