@@ -12,6 +12,7 @@ import { liveTail } from './live-tail.ts'
 import { lockout } from './lockout.ts'
 import { offloadJobs } from './offload-jobs.ts'
 import { produceAgain } from './produce-again.ts'
+import { recordsWithSchemas } from './records-with-schemas.ts'
 import { remoteTier } from './remote-tier.ts'
 import { resetOffsets } from './reset-offsets.ts'
 import { searchAndStop } from './search-and-stop.ts'
@@ -33,6 +34,7 @@ export const journeys: readonly Journey[] = [
   searchAndStop,
   liveTail,
   produceAgain,
+  recordsWithSchemas,
   alterConfig,
   deleteTopic,
   segments,
