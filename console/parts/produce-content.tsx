@@ -1,5 +1,5 @@
-// The field for a key or a value: text or base64, JSON with a schema, or nothing. Long text, and text that a plain field
-// would change, is in the editor.
+// The field for a key or a value: text or base64, JSON with a schema, or nothing. Long text, and text that a plain
+// field would change, is in the editor.
 
 import { useState } from 'react'
 import { CONTROL, Field, TextField } from './field.tsx'

@@ -13,7 +13,17 @@ export function SchemaNote({ schema: { id, guid, subject, version, type, message
   return (
     <span className="text-muted" data-schema={id ?? guid}>
       {subject == null || version == null ? (
-        'schema '
+        // Of a schema that no subject has any more, the page of ids has the text.
+        type !== undefined && id !== undefined ? (
+          <>
+            <PageLink page="schemas" search={{ tab: 'ids', id }}>
+              schema {id}
+            </PageLink>
+            {' · '}
+          </>
+        ) : (
+          'schema '
+        )
       ) : (
         <>
           <PageLink page="subject" params={{ subject }} search={{ version }}>

@@ -16,7 +16,7 @@ import { append, readFrom } from '../records.ts'
 import { must, startWorld } from '../world.ts'
 import type { Journey } from './journey.ts'
 
-/** Values that are wrong on purpose get in only where nobody judges them. */
+/** Values that are wrong on purpose get only into a topic that is not judged. */
 const UNJUDGED = { 'confluent.value.schema.validation': 'false' }
 
 const framed = (id: number, ...rest: readonly Uint8Array[]) => Buffer.concat([Buffer.from([0, 0, 0, 0, id]), ...rest])

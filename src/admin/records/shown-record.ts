@@ -1,7 +1,7 @@
 // Shows a record, in a list or as a whole. Both forms are bounded, because a batch of a few hundred bytes can contain
 // a record of 64 MB. A list shows the beginning of each part. A whole record shows the first LARGEST_SHOWN_BYTES of
-// each part. `bytes` and `headerCount` say how much there is. A record is shown in two steps: a reader keeps it while it
-// looks into a batch, and `present` decodes the parts that need a schema.
+// each part. `bytes` and `headerCount` say how much there is. A record is shown in two steps: a reader keeps it while
+// it looks into a batch, and `present` decodes the parts that need a schema.
 
 import type { ShownRecord, ShownValue } from '../../api/messages.ts'
 import type { Decoding } from '../../api/words.ts'

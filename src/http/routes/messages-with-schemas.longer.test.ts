@@ -20,7 +20,7 @@ import type { SchemaType } from '../../registry/format.ts'
 import { framed } from '../../registry/payload/framing.ts'
 import type { Values } from '../../settings/settings.ts'
 
-/** Values that are wrong on purpose get in only where nobody judges them. */
+/** Values that are wrong on purpose get only into a topic that is not judged. */
 const UNJUDGED = { 'confluent.key.schema.validation': 'false', 'confluent.value.schema.validation': 'false' }
 
 async function openApi(t: CleanUp, overrides: Partial<Values> = {}) {
@@ -239,7 +239,7 @@ test('a schema of another form is refused before anything is looked up', async t
   const versioned = { subject: 's', version: 0 }
   assert.deepEqual(await fields({ text: '{}', schema: versioned }), { 'messages.0.value.schema.version': least })
   assert.deepEqual(await fields({ base64: '', schema: { id: 1 } }), {
-    'messages.0.value': 'got an object, takes {"text": …}, with an optional schema, or {"base64": …}',
+    'messages.0.value.schema': 'is not taken here',
   })
 })
 

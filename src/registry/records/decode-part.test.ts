@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../../testing/property.ts'
+import { accepted, openTestRegistry } from '../../../testing/registry-world.ts'
 import {
   ORDER_AVRO,
   ORDER_AVRO_BODY,
@@ -14,6 +15,10 @@ import {
   REFUND_TEXT,
   register,
 } from '../../../testing/schema-formats.ts'
+import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
+import { inlineWork } from '../../../testing/toy-format.ts'
+import { systemClock } from '../../base/clock.ts'
+import { formatOf } from '../formats.ts'
 import { framed, SCHEMA_ID_HEADERS } from '../payload/framing.ts'
 import type { Registry } from '../registry.ts'
 import type { PartToDecode } from './decode-part.ts'
@@ -192,6 +197,49 @@ test('of a large value its beginning is enough to name its schema, and it is not
     version: 1,
   })
   assert.equal((await decode(registry, Buffer.from('text'), { length: 600_000 })).kind, 'raw')
+})
+
+test('a schema of which no program can be made is a decode error, and is not tried again for each record', async t => {
+  let tries = 0
+  const compile = async () => {
+    tries++
+    return { kind: 'costly' as const, why: 'it takes more than 1000 ms of processor time to check' }
+  }
+  const work = { ...inlineWork(formatOf), compile }
+  const registry = openTestRegistry(t, createMemoryStore(systemClock), { work, isShared: false })
+  const id = await register(registry, 'orders-value', 'AVRO', ORDER_AVRO)
+  for (let i = 0; i < 3; i++) {
+    assert.deepEqual(await decode(registry, framed(id, ORDER_AVRO_BODY)), {
+      kind: 'decode-error',
+      reason: 'The schema 1 cannot be used: it takes more than 1000 ms of processor time to check.',
+      id,
+      type: 'AVRO',
+      subject: 'orders-value',
+      version: 1,
+    })
+  }
+  assert.equal(tries, 1)
+})
+
+test('a schema or subject that cannot be read in the store fails no other record', async t => {
+  const store = createMemoryStore(systemClock)
+  const open = () => openTestRegistry(t, store.beside(), { work: inlineWork(formatOf) })
+  const writer = open()
+  const id = await register(writer, 'orders-value', 'AVRO', ORDER_AVRO)
+  const other = await register(writer, 'other-value', 'JSON', ORDER_JSON)
+  const { guid } = accepted(await writer.byId(id))
+  const damage = async (kind: string, name: string, key: string) => {
+    const { version } = (await store.load(kind, name))!
+    await store.commit({ kind, name, expect: version, changes: [{ key, value: Buffer.from('garbage') }] })
+  }
+  await damage('schema-content', guid, 'content')
+  await damage('schema-subject', 'other-value', 'head')
+  const registry = open()
+  const lost = await decode(registry, framed(id, ORDER_AVRO_BODY))
+  assert.ok(lost.kind === 'decode-error' && lost.id === id, JSON.stringify(lost))
+  assert.match(lost.reason, /^The schema cannot be read: The document of the schema /)
+  const shown = await decode(registry, framed(other, Buffer.from(ORDER_JSON_TEXT)), { topic: 'other' })
+  assert.deepEqual(shown.kind === 'decoded' && [shown.text, shown.subject], [ORDER_JSON_TEXT, null])
 })
 
 test('no bytes make decoding throw', async t => {
