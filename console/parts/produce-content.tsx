@@ -2,8 +2,9 @@
 // field would change, is in the editor.
 
 import { useState } from 'react'
-import { CONTROL, Field, TextField } from './field.tsx'
-import type { ContentDraft, ContentKind, SchemaDraft } from './produce-draft.ts'
+import { CONTROL, Field } from './field.tsx'
+import type { ContentDraft, ContentKind } from './produce-draft.ts'
+import { SchemaFields } from './produce-schema.tsx'
 import { TextEditor } from './text-block.tsx'
 
 interface ContentFieldProps {
@@ -95,37 +96,6 @@ export function ContentField({
         />
       )}
     </>
-  )
-}
-
-interface SchemaFieldsProps {
-  readonly label: string
-  readonly schema: SchemaDraft
-  readonly error: string | undefined
-  readonly onChange: (schema: SchemaDraft) => void
-}
-
-function SchemaFields({ label, schema, error, onChange }: SchemaFieldsProps) {
-  return (
-    <div className="grid gap-x-4 sm:grid-cols-2">
-      <TextField
-        label={`Schema of ${label.toLowerCase()}`}
-        hint="A subject, subject:version, or an id. The JSON is as the decoding Schema registry shows it."
-        value={schema.name}
-        error={error}
-        spellCheck={false}
-        isMono
-        onChange={name => onChange({ ...schema, name })}
-      />
-      <TextField
-        label={`Message of ${label.toLowerCase()}`}
-        hint="For Protobuf: the full name. By default the first one of the schema."
-        value={schema.message}
-        spellCheck={false}
-        isMono
-        onChange={message => onChange({ ...schema, message })}
-      />
-    </div>
   )
 }
 

@@ -93,6 +93,8 @@ export const recordsWithSchemas: Journey = {
       .getByRole('button', { name: 'JSON with a schema' })
       .click()
     assert.equal(await dialog.getByLabel('Schema of value').inputValue(), 'orders-value')
+    // A datalist is not drawn until the field opens it, but its options are there.
+    await dialog.locator('datalist option[value="orders-value"]').waitFor({ state: 'attached' })
     const send = dialog.getByRole('button', { name: 'Produce', exact: true })
     await dialog.getByLabel('Value', { exact: true }).fill('{"id":"x"}')
     await send.click()
