@@ -14,6 +14,7 @@ import { offloadJobs } from './offload-jobs.ts'
 import { produceAgain } from './produce-again.ts'
 import { remoteTier } from './remote-tier.ts'
 import { resetOffsets } from './reset-offsets.ts'
+import { schemas } from './schemas.ts'
 import { searchAndStop } from './search-and-stop.ts'
 import { segments } from './segments.ts'
 import { sessionExpiry } from './session-expiry.ts'
@@ -40,6 +41,7 @@ export const journeys: readonly Journey[] = [
   offloadJobs,
   resetOffsets,
   grantAndCredential,
+  schemas,
   twoBrokers,
   emptyPages,
   keyboardOnly,
