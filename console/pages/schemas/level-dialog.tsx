@@ -86,7 +86,7 @@ function Form({ subject, shown, onClose }: LevelDialogProps & { readonly shown: 
       />
       <p className="text-muted">
         {subject === null
-          ? 'It holds for every subject without a level of its own.'
+          ? `It holds for every subject without a level of its own. The default is ${shown.fallback}.`
           : hasOwn
             ? `The subject has a level of its own. The global level is ${shown.fallback}.`
             : `The subject follows the global level, ${shown.fallback}. A level of its own holds also when that one changes.`}{' '}
@@ -99,9 +99,7 @@ function Form({ subject, shown, onClose }: LevelDialogProps & { readonly shown: 
             isBusy={isBusy}
             onClick={() => void reset()}
           >
-            {subject === null
-              ? `Reset to the default, ${shown.fallback}`
-              : `Follow the global level, ${shown.fallback}`}
+            {subject === null ? 'Reset to the default' : 'Follow the global level'}
           </Action>
         </div>
       )}

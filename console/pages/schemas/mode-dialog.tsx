@@ -101,7 +101,7 @@ function Form({ subject, shown, onClose }: ModeDialogProps & { readonly shown: S
       )}
       <p className="text-muted">
         {subject === null
-          ? 'It holds for every subject without a mode of its own.'
+          ? `It holds for every subject without a mode of its own. The default is ${shown.fallback}.`
           : hasOwn
             ? `The subject has a mode of its own. The global mode is ${shown.fallback}.`
             : `The subject follows the global mode, ${shown.fallback}.`}{' '}
@@ -114,7 +114,7 @@ function Form({ subject, shown, onClose }: ModeDialogProps & { readonly shown: S
             isBusy={isBusy}
             onClick={() => void reset()}
           >
-            {subject === null ? `Reset to the default, ${shown.fallback}` : `Follow the global mode, ${shown.fallback}`}
+            {subject === null ? 'Reset to the default' : 'Follow the global mode'}
           </Action>
         </div>
       )}

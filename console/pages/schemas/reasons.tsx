@@ -3,6 +3,7 @@
 import type { SchemaReason } from '../../../src/api/schemas.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
+import { sentenceOf } from './words.ts'
 
 /** The broker names no more. */
 const MOST_REASONS = 100
@@ -37,7 +38,7 @@ const COLUMNS: readonly Column<SchemaReason>[] = [
     head: 'Reason',
     cell: ({ description, kind }) => (
       <span className="wrap-anywhere">
-        <VisibleText text={description} />
+        <VisibleText text={sentenceOf(description)} />
         <span className="block font-mono text-badge text-muted">{kind}</span>
       </span>
     ),

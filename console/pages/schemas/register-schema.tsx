@@ -1,7 +1,7 @@
 // The dialog that checks a schema, and registers it once the check of exactly this draft has passed. A user who may not
 // register can check.
 
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import type { CheckedSchema, SchemaVersion } from '../../../src/api/schemas.ts'
 import { SCHEMA_TYPES } from '../../../src/api/words.ts'
 import { useChange } from '../../api/queries.ts'
@@ -35,6 +35,7 @@ export function RegisterSchema({ subject, like, onClose }: RegisterSchemaProps) 
   const [draft, setDraft] = useState(first)
   const [checked, setChecked] = useState<{ readonly key: string; readonly answer: CheckedSchema } | null>(null)
   const [isAsked, setAsked] = useState(false)
+  const region = useRef<HTMLDivElement>(null)
   const check = useChange('check schema')
   const register = useChange('register schema')
   const { body, objections } = requestOf(draft)
@@ -44,6 +45,10 @@ export function RegisterSchema({ subject, like, onClose }: RegisterSchemaProps) 
   const result = checked?.key === key ? checked.answer : null
   const isReady = result?.compatible === true && result.mode === 'READWRITE'
   const problem = register.problem ?? check.problem
+  // The answer may be below the edge of the dialog.
+  useEffect(() => {
+    if (checked !== null) region.current?.scrollIntoView({ block: 'nearest' })
+  }, [checked])
 
   const change = (values: Partial<SchemaDraft>) => {
     check.clear()
@@ -119,7 +124,9 @@ export function RegisterSchema({ subject, like, onClose }: RegisterSchemaProps) 
           onChange={normalize => change({ normalize })}
           hint="Schemas with the same meaning become the same text, for example with another order of members."
         />
-        <div role="status">{result !== null && <CheckResult of={result} />}</div>
+        <div role="status" ref={region} className="scroll-mb-20">
+          {result !== null && <CheckResult of={result} />}
+        </div>
         {problem !== null && <ProblemNote problem={problem} />}
         <DialogActions>
           {mayRegister && !isReady && (

@@ -26,7 +26,7 @@ export function draftOf(subject: string, like: SchemaVersion | undefined): Schem
 
 const VERSION = /^[1-9][0-9]{0,9}$/
 
-/** Returns the request, or why there is none: by the id of a reference, and for the subject and the text. */
+/** Returns the request, and the objections to it: to `subject`, to `text`, and to `reference <id>`. */
 export function requestOf({ subject, type, text, references, normalize }: SchemaDraft): {
   readonly body: NewSchema
   readonly objections: Readonly<Record<string, string>>

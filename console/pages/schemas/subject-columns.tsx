@@ -20,7 +20,7 @@ export const SUBJECT_COLUMNS: readonly Column<SchemaSubject>[] = [
     sort: 'subject',
     isFixed: true,
     cell: ({ subject, deleted }) => (
-      <span className="flex flex-wrap items-center gap-x-2 sm:min-w-44">
+      <span className="flex flex-wrap items-center gap-x-2 sm:min-w-36">
         <PageLink
           page="subject"
           params={{ subject }}

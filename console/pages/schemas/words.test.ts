@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SCHEMA_LEVELS, SCHEMA_MODES } from '../../../src/api/words.ts'
-import { comparedWith, effectOf, LEVEL_SENTENCES, levelOf, MODE_SENTENCES, modeOf, refusedOf, typeOf } from './words.ts'
+import {
+  comparedWith,
+  effectOf,
+  LEVEL_SENTENCES,
+  levelOf,
+  MODE_SENTENCES,
+  modeOf,
+  refusedOf,
+  sentenceOf,
+  typeOf,
+} from './words.ts'
 
 test('every level and every mode has a sentence', () => {
   for (const level of SCHEMA_LEVELS) assert.match(LEVEL_SENTENCES[level], /\.$/)
@@ -23,8 +33,19 @@ test('the compared versions are named, and long lists are cut', () => {
 })
 
 test('the effect of a deletion says whether records can still be read', () => {
-  assert.match(effectOf({ permanent: false, versions: [1] }), /^1 version is deleted: .* can still be read/)
-  assert.match(effectOf({ permanent: true, versions: [1, 2] }), /^2 versions are removed for good\. The ids stay/)
+  assert.match(
+    effectOf({ permanent: false, versions: [1] }),
+    /^This deletes 1 version: clients no longer find it in lists\. Records that name its id can/,
+  )
+  assert.match(
+    effectOf({ permanent: true, versions: [1, 2] }),
+    /^This removes 2 versions for good\. Records that name their ids can still be read/,
+  )
+})
+
+test('a reason is shown as a sentence', () => {
+  assert.equal(sentenceOf('the field "a" has no default'), 'The field "a" has no default.')
+  assert.equal(sentenceOf('Done.'), 'Done.')
 })
 
 test('the refused records of all parts are added', () => {

@@ -54,6 +54,11 @@ export const STRATEGIES: Readonly<Record<Strategy, string>> = {
   TopicRecordName: 'Each record names its subject: the topic, and the full name of its type.',
 }
 
+/** Returns a reason as a sentence. */
+export function sentenceOf(reason: string): string {
+  return `${reason.slice(0, 1).toUpperCase()}${reason.slice(1)}${/[.!?…]$/.test(reason) ? '' : '.'}`
+}
+
 /** Returns the sum of the refused records of some parts of topics. */
 export function refusedOf(parts: readonly { readonly refused: number }[]): number {
   return parts.reduce((sum, { refused }) => sum + refused, 0)
@@ -62,12 +67,12 @@ export function refusedOf(parts: readonly { readonly refused: number }[]): numbe
 /** Returns the effect of a deletion in a sentence, before it is done. */
 export function effectOf({ permanent, versions }: Pick<SchemaDeletion, 'permanent' | 'versions'>): string {
   const those = counted(versions.length, 'version')
-  if (permanent)
-    return `${those} ${versions.length === 1 ? 'is' : 'are'} removed for good. The ids stay resolvable, because records may name them.`
-  return `${those} ${versions.length === 1 ? 'is' : 'are'} deleted: clients no longer find ${versions.length === 1 ? 'it' : 'them'} in lists. Records that name the ids can still be read, and are still valid.`
+  const [them, its] = versions.length === 1 ? ['it', 'its id'] : ['them', 'their ids']
+  if (permanent) return `This removes ${those} for good. Records that name ${its} can still be read.`
+  return `This deletes ${those}: clients no longer find ${them} in lists. Records that name ${its} can still be read.`
 }
 
-/** Returns the text of a schema in lines, as a sentence about the versions that it was compared with. */
+/** Returns a sentence about the versions that a schema was compared with. */
 export function comparedWith(versions: readonly number[], level: Level): string {
   if (level === 'NONE') return 'The level NONE compares it with no other version.'
   if (versions.length === 0) return 'There is no version to compare it with.'

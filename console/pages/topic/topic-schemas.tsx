@@ -58,7 +58,7 @@ const rowsOf = ({ key, value }: JudgedTopic): readonly Row[] => [
 ]
 
 const COLUMNS: readonly Column<Row>[] = [
-  { id: 'part', head: 'Part', isFixed: true, cell: ({ part }) => part },
+  { id: 'part', head: 'Part', isFixed: true, cell: ({ part }) => <span className="whitespace-nowrap">{part}</span> },
   {
     id: 'subject',
     head: 'Subject',
@@ -105,7 +105,7 @@ function NotYet({ subject }: { readonly subject: string }) {
       <Action
         operation="register schema"
         isSmall
-        aria-label={`Register a schema for ${subject}`}
+        aria-label={`Register schema ${subject}`}
         onClick={() => go({ page: 'subject', params: { subject }, search: { register: true } })}
       >
         Register schema

@@ -15,6 +15,7 @@ import { produceAgain } from './produce-again.ts'
 import { recordsWithSchemas } from './records-with-schemas.ts'
 import { remoteTier } from './remote-tier.ts'
 import { resetOffsets } from './reset-offsets.ts'
+import { schemas } from './schemas.ts'
 import { searchAndStop } from './search-and-stop.ts'
 import { segments } from './segments.ts'
 import { sessionExpiry } from './session-expiry.ts'
@@ -42,6 +43,7 @@ export const journeys: readonly Journey[] = [
   offloadJobs,
   resetOffsets,
   grantAndCredential,
+  schemas,
   twoBrokers,
   emptyPages,
   keyboardOnly,
