@@ -2,7 +2,6 @@
 // about. The rules are the broker's.
 
 import type { Content, KeyOrValue, NewMessages, ShownRecord, ShownValue } from '../../src/api/messages.ts'
-import { schemaNamed } from '../../src/api/words.ts'
 import type { Problem } from '../api/problem.ts'
 
 type NewMessage = NewMessages['messages'][number]
@@ -92,7 +91,7 @@ function sentHeaders(headers: readonly HeaderDraft[]): readonly HeaderDraft[] {
 function partOf(draft: ContentDraft): KeyOrValue | null {
   if (draft.kind !== 'schema') return contentOf(draft)
   const { name = '', message = '' } = draft.schema ?? {}
-  return { text: draft.typed, schema: { ...schemaNamed(name.trim()), ...(message === '' ? {} : { message }) } }
+  return { text: draft.typed, schema: { name: name.trim(), ...(message === '' ? {} : { message }) } }
 }
 
 function contentOf({ kind, typed }: ContentDraft): Content | null {

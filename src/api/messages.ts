@@ -131,8 +131,15 @@ const schemaNameShape = z
         message,
       }),
       z.strictObject({ id: z.int().min(1).max(MAX_INT32), message }),
+      z.strictObject({
+        name: z.string().min(1).meta({
+          description:
+            'As people type it: 7 is an id, orders-value:3 and 7:latest are versions of a subject, and any other text is a subject.',
+        }),
+        message,
+      }),
     ],
-    'takes {"subject": …} with an optional version, or {"id": …}, and for Protobuf a message',
+    'takes {"subject": …} with an optional version, {"id": …} or {"name": …}, and for Protobuf a message',
   )
   .meta({ id: 'SchemaName', description: 'A schema of the registry: a version of a subject, or an id.' })
 

@@ -179,14 +179,3 @@ export const JUDGE_ACTIONS = Object.freeze(['reject', 'count', 'off'] as const)
 export const SUBJECT_STRATEGIES = Object.freeze(['TopicName', 'RecordName', 'TopicRecordName'] as const)
 
 export const JUDGED_TOPIC_SORTS = Object.freeze(['topic', 'refused'] as const)
-
-/**
- * Reads the name of a schema that a user typed: `7` is an id, `orders-value:3` and `7:latest` are versions of a
- * subject, and any other text is a subject, which stands for its latest version.
- */
-export function schemaNamed(typed: string): { id: number } | { subject: string; version?: number } {
-  if (/^\d{1,10}$/.test(typed)) return { id: Number(typed) }
-  const [, subject, version] = /^(.+):(\d{1,10}|latest)$/.exec(typed) ?? []
-  if (subject === undefined) return { subject: typed }
-  return version === 'latest' ? { subject } : { subject, version: Number(version) }
-}

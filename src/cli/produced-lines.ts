@@ -3,7 +3,6 @@
 
 import { isUtf8 } from 'node:buffer'
 import type { Content, KeyOrValue, RecordToProduce, SchemaName } from '../api/messages.ts'
-import { schemaNamed } from '../api/words.ts'
 import { type Call, integerOption, pairsOption } from './command.ts'
 import { CommandFailed, EXIT } from './exit-status.ts'
 
@@ -48,7 +47,7 @@ function schemaOption(call: Call, name: string, messageName: string): SchemaName
     return undefined
   }
   if (given === '') throw new CommandFailed(EXIT.USAGE, `--${name}: got "", takes a subject, subject:version, or an id`)
-  return { ...schemaNamed(given), ...(message === undefined ? {} : { message }) }
+  return { name: given, ...(message === undefined ? {} : { message }) }
 }
 
 /** Members of an exported record that a new record does not take. */

@@ -3,7 +3,7 @@
 
 import type { Content, KeyOrValue, RecordToProduce, SchemaName } from '../../api/messages.ts'
 import { SCHEMA_ID_HEADERS } from '../../registry/payload/framing.ts'
-import type { Encoder, PartRefusal } from '../../registry/records/encode-part.ts'
+import type { Encoder, SchemaName as EncoderName, PartRefusal } from '../../registry/records/encode-part.ts'
 import type { SchemaRooms } from './schema-value.ts'
 
 /** The bytes of a record. */
@@ -40,7 +40,7 @@ export async function makeParts(
     const key = JSON.stringify(name)
     const known = encoders.get(key)
     if (known !== undefined) return known
-    const found = rooms.registry === null ? SWITCHED_OFF : await rooms.registry.records.encoderOf(name)
+    const found = rooms.registry === null ? SWITCHED_OFF : await rooms.registry.records.encoderOf(readName(name))
     encoders.set(key, found)
     return found
   }
@@ -66,6 +66,15 @@ export async function makeParts(
     if (Object.keys(fields).length >= MOST_OBJECTIONS) break
   }
   return Object.keys(fields).length === 0 ? made : { kind: 'unmade', fields }
+}
+
+function readName(given: SchemaName): EncoderName {
+  if (!('name' in given)) return given
+  const { name, message } = given
+  if (/^\d{1,10}$/.test(name)) return { id: Number(name), message }
+  const [, subject, version] = /^(.+):(\d{1,10}|latest)$/.exec(name) ?? []
+  if (subject === undefined) return { subject: name, message }
+  return { subject, version: version === 'latest' ? undefined : Number(version), message }
 }
 
 type WithSchema = KeyOrValue & { readonly text: string; readonly schema: SchemaName }

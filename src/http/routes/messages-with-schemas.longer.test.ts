@@ -169,7 +169,7 @@ test('JSON with a schema becomes bytes that decode to the same JSON', async t =>
           { key: 'h', value: { text: 'x' } },
         ],
       },
-      { value: { text: '{"id":1}', schema: { id: avro } } },
+      { value: { text: '{"id":1}', schema: { name: `${avro}` } } },
       { key: null, value: null },
     ],
   })
@@ -207,6 +207,12 @@ test('a key or value that cannot be made refuses the whole request, with the fie
     value('{}', { subject: 'orders-value', version: 7 }),
     value('{}', { id: 99 }),
     value('{}', { subject: 'refunds-value', message: 'shop.Nothing' }),
+    value('{}', { name: 'orders-value:7' }),
+    value('{}', { name: '99' }),
+    value('{}', { name: '9999999999' }),
+    value('{}', { name: '99:latest' }),
+    value('{}', { name: 'orders-value:0' }),
+    value('{}', { name: 'orders-value:3', message: 'M' }),
   ]
   const refused = await api('POST', '/topics/orders/messages', { messages: wrong })
   assert.equal(refused.status, 400)
@@ -220,6 +226,13 @@ test('a key or value that cannot be made refuses the whole request, with the fie
     'messages.6.value.schema': 'Schema 99 not found.',
     'messages.7.value.schema':
       'The schema 3 has no message shop.Nothing; it has shop.Order, shop.Order.Line, shop.Refund.',
+    'messages.8.value.schema': 'Version 7 not found.',
+    'messages.9.value.schema': 'Schema 99 not found.',
+    'messages.10.value.schema': 'Schema 9999999999 not found.',
+    'messages.11.value.schema': "Subject '99' not found.",
+    'messages.12.value.schema':
+      'The specified version \'0\' is not a valid version id. Allowed values are between [1, 2^31-1] and the string "latest".',
+    'messages.13.value.schema': 'Version 3 not found.',
   })
   assert.equal(refused.body.detail, `messages.1.value.text: ${refused.body.fields['messages.1.value.text']}`)
   assert.deepEqual((await api('GET', '/topics/orders/messages')).body.messages, [])
@@ -231,7 +244,7 @@ test('a schema of another form is refused before anything is looked up', async t
   const fields = async (value: unknown) =>
     (await api('POST', '/topics/orders/messages', { messages: [{ value }] })).body.fields
   const form =
-    'got an object, takes as schema {"subject": …} with an optional version, or {"id": …}, and for Protobuf a message'
+    'got an object, takes as schema {"subject": …} with an optional version, {"id": …} or {"name": …}, and for Protobuf a message'
   for (const schema of ['orders-value', 7, {}, { id: 1, subject: 's' }])
     assert.deepEqual(await fields({ text: '{}', schema }), { 'messages.0.value': form }, JSON.stringify(schema))
   const least = 'got 0, takes a number of at least 1'
