@@ -21,7 +21,7 @@ const FILES = {
   overlays: /\/shell\/(help|account|palette-list|session-dialog)\.tsx$/,
   /** The commands for terminals, and their parts. */
   commands:
-    /\/(text\/((?:storage-)?commands|client-properties|shell)|shell\/(command-access|listeners)|parts\/(recipe-list|client-needs))\.tsx?$/,
+    /\/(text\/((?:(?:schema|storage)-)?commands|client-properties|shell)|shell\/(command-access|listeners)|parts\/(recipe-list|client-needs))\.tsx?$/,
   /** The list of records needs these, and so does everything that opens from it. */
   'record-basics': /\/(pages\/messages\/selection|parts\/payload-preview|api\/tail)\.tsx?$/,
   produce: /\/(parts\/(payload|produce-[a-z]+)|text\/(hex|reindent-json))\.tsx?$/,

@@ -61,7 +61,10 @@ const subjectFields = {
   mode: modeShape.meta({ description: 'The mode in force.' }),
   ownMode: modeShape.nullable().meta({ description: 'Null if the global mode is in force.' }),
   deleted: z.boolean().meta({ description: 'True if the subject has versions, and all of them are deleted.' }),
-  topics: z.array(judgedPartShape).meta({ description: 'The topics whose records this subject judges.' }),
+  topics: z.array(judgedPartShape).meta({
+    description:
+      'The topics whose records this subject judges. A list has only those of which the subject has the name (TopicName).',
+  }),
 }
 
 export const schemaSubjectShape = z.object(subjectFields).meta({ id: 'SchemaSubject' })
@@ -87,7 +90,6 @@ export const schemaOverviewShape = z
     highestId: z.int().meta({ description: 'The highest id that was given out; 0 without one.' }),
     level: levelShape.meta({ description: 'The global level.' }),
     mode: modeShape.meta({ description: 'The global mode.' }),
-    isJudging: z.boolean().meta({ description: 'Whether produced records are judged at all.' }),
     judgedTopics: z.int().meta({ description: 'The number of topics whose keys or values are judged.' }),
     refused: z
       .int()
@@ -370,7 +372,14 @@ export type SchemaDeletion = z.infer<typeof schemaDeletionShape>
 
 const partRuleShape = z
   .object({
-    action: z.enum(JUDGE_ACTIONS),
+    judged: z.boolean().meta({
+      description:
+        'Whether records are judged now: their subject has a version that is not deleted, records name it themselves, or `required` is true.',
+    }),
+    action: z
+      .enum(JUDGE_ACTIONS)
+      .meta({ description: 'The answer to a record that is not valid; off: the part is never judged.' }),
+    required: z.boolean().meta({ description: 'Whether records without a subject that has versions are refused too.' }),
     strategy: z.enum(SUBJECT_STRATEGIES),
     subject: z.string().nullable().meta({ description: 'Null if each record names its own (RecordName).' }),
     refused: judgedPartFields.refused,

@@ -15,7 +15,7 @@ export const REGISTRY_READS = { 404: 'SCHEMA_REGISTRY_OFF', 409: 'UNREADABLE' } 
 /** Returns the rooms with the registry, or the problem that it is switched off. */
 export function withRegistry(rooms: HttpRooms): (HttpRooms & SchemaRooms) | Problem {
   const { registry, judge, settings } = rooms
-  if (registry !== null) return { ...rooms, registry, topicRules: judge === null ? null : topic => judge.judged(topic) }
+  if (registry !== null && judge !== null) return { ...rooms, registry, judge }
   const state = capabilityStates(settings).find(({ id }) => id === 'schema-registry')
   return problem('SCHEMA_REGISTRY_OFF', state?.because ?? 'The schema registry is off.')
 }

@@ -5,6 +5,7 @@ import type { JudgedTopic, SchemaPartRule } from '../../../src/api/schemas.ts'
 import { JUDGED_TOPIC_SORTS } from '../../../src/api/words.ts'
 import { useRead } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'
+import { CopyAsCommand } from '../../parts/copy-as-command.tsx'
 import { type Column, DataTable, Pager } from '../../parts/data-table.tsx'
 import { SwitchField } from '../../parts/field.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
@@ -63,6 +64,7 @@ export function JudgedTopics() {
       <p className="mt-3 text-muted">
         Refused: records that were not valid, since this broker started, on this broker.
       </p>
+      <CopyAsCommand task={{ do: 'list-judged-topics', q, all }} />
     </>
   )
 }

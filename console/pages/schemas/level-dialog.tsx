@@ -1,6 +1,6 @@
 // The dialog that sets the level of compatibility of one subject, or of all that have none of their own.
 
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { ShownSchemaLevel } from '../../../src/api/schemas.ts'
 import { SCHEMA_LEVELS } from '../../../src/api/words.ts'
 import { useChange, useRead } from '../../api/queries.ts'
@@ -9,6 +9,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { toast } from '../../shell/toasts.tsx'
 import { LEVEL_SENTENCES, levelOf } from './words.ts'
 
@@ -36,8 +37,13 @@ export function LevelDialog(props: LevelDialogProps) {
   )
 }
 
-function titleOf(subject: string | null): string {
-  return subject === null ? 'Global level' : `Level of ${subject}`
+function titleOf(subject: string | null): ReactNode {
+  if (subject === null) return 'Global level'
+  return (
+    <>
+      Level of <VisibleText text={subject} />
+    </>
+  )
 }
 
 function Form({ subject, shown, onClose }: LevelDialogProps & { readonly shown: ShownSchemaLevel }) {

@@ -1,6 +1,6 @@
 // The dialog that sets the mode of one subject, or of all that have none of their own.
 
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { ShownSchemaMode } from '../../../src/api/schemas.ts'
 import { SCHEMA_MODES } from '../../../src/api/words.ts'
 import { useChange, useRead } from '../../api/queries.ts'
@@ -9,6 +9,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField, SwitchField } from '../../parts/field.tsx'
 import { FormDialog } from '../../parts/form-dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { toast } from '../../shell/toasts.tsx'
 import { MODE_SENTENCES, modeOf } from './words.ts'
 
@@ -36,8 +37,13 @@ export function ModeDialog(props: ModeDialogProps) {
   )
 }
 
-function titleOf(subject: string | null): string {
-  return subject === null ? 'Global mode' : `Mode of ${subject}`
+function titleOf(subject: string | null): ReactNode {
+  if (subject === null) return 'Global mode'
+  return (
+    <>
+      Mode of <VisibleText text={subject} />
+    </>
+  )
 }
 
 function Form({ subject, shown, onClose }: ModeDialogProps & { readonly shown: ShownSchemaMode }) {

@@ -1,7 +1,7 @@
 // The dialog that checks a schema, and registers it once the check of exactly this draft has passed. A user who may not
 // register can check.
 
-import { useEffect, useRef, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { CheckedSchema, SchemaVersion } from '../../../src/api/schemas.ts'
 import { SCHEMA_TYPES } from '../../../src/api/words.ts'
 import { useChange } from '../../api/queries.ts'
@@ -10,6 +10,7 @@ import { Dialog, DialogActions } from '../../parts/dialog.tsx'
 import { SelectField, SwitchField, TextField } from '../../parts/field.tsx'
 import { ProblemNote } from '../../parts/problem-note.tsx'
 import { TextEditor } from '../../parts/text-block.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useGo } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
 import { toast } from '../../shell/toasts.tsx'
@@ -72,12 +73,11 @@ export function RegisterSchema({ subject, like, onClose }: RegisterSchemaProps) 
     go({ page: 'subject', params, search: { version } })
   }
 
-  const title = mayRegister ? (subject === null ? 'Register a schema' : `New version of ${subject}`) : 'Check a schema'
   return (
-    <Dialog title={title} isWide isDismissable={draft === first} onClose={onClose}>
+    <Dialog title={titleOf(subject, mayRegister)} isWide isDismissable={draft === first} onClose={onClose}>
       <form
         noValidate
-        aria-label={title}
+        aria-label="Schema"
         onSubmit={event => {
           event.preventDefault()
           void submit()
@@ -144,5 +144,15 @@ export function RegisterSchema({ subject, like, onClose }: RegisterSchemaProps) 
         </DialogActions>
       </form>
     </Dialog>
+  )
+}
+
+function titleOf(subject: string | null, mayRegister: boolean): ReactNode {
+  if (!mayRegister) return 'Check a schema'
+  if (subject === null) return 'Register a schema'
+  return (
+    <>
+      New version of <VisibleText text={subject} />
+    </>
   )
 }

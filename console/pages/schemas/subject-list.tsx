@@ -3,6 +3,7 @@
 import { SUBJECT_SORTS } from '../../../src/api/words.ts'
 import { useRead } from '../../api/queries.ts'
 import { Action, Button } from '../../parts/button.tsx'
+import { CopyAsCommand } from '../../parts/copy-as-command.tsx'
 import { ColumnChoice, DataTable, Pager } from '../../parts/data-table.tsx'
 import { FilterField } from '../../parts/filter-field.tsx'
 import { Segments } from '../../parts/segments.tsx'
@@ -68,6 +69,7 @@ export function SubjectList() {
           </>
         )}
       </Loaded>
+      <CopyAsCommand task={{ do: 'list-subjects', q, ...(deleted === 'hide' ? {} : { deleted }) }} />
     </>
   )
 }

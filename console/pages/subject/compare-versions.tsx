@@ -5,6 +5,7 @@ import type { DescribedSchemaSubject, SchemaDiff, SchemaDirection } from '../../
 import { useRead } from '../../api/queries.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { Button } from '../../parts/button.tsx'
+import { CopyAsCommand } from '../../parts/copy-as-command.tsx'
 import { Difference } from '../../parts/difference.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -46,6 +47,7 @@ function Chosen({ subject: { subject, versions, latestVersion } }: { readonly su
         <VersionChoice label="After" versions={versions} value={version} onChange={to => choose({ version: to })} />
       </div>
       <Compared subject={subject} version={version} against={against} />
+      <CopyAsCommand task={{ do: 'compare-schemas', subject, from: against, to: version }} />
     </>
   )
 }

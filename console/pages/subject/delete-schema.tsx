@@ -53,7 +53,12 @@ export function DeleteSchema({ subject, version, isPermanent, onClose }: DeleteS
   return (
     <FormDialog
       operation={isWhole ? 'delete schema subject' : 'delete schema version'}
-      title={`${isPermanent ? 'Remove' : 'Delete'} ${isWhole ? subject : `version ${version} of ${subject}`}`}
+      title={
+        <>
+          {isPermanent ? 'Remove' : 'Delete'} {!isWhole && `version ${version} of `}
+          <VisibleText text={subject} />
+        </>
+      }
       verb={verb}
       isDanger
       isReady={isFree && isTyped(typed, subject)}

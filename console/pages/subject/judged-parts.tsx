@@ -6,11 +6,11 @@ import { Empty } from '../../parts/states.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { ActionMark, Refused } from '../schemas/marks.tsx'
 
-export function JudgedParts({ subject: { subject, topics } }: { readonly subject: DescribedSchemaSubject }) {
+export function JudgedParts({ subject: { topics } }: { readonly subject: DescribedSchemaSubject }) {
   return (
     <>
       <DataTable
-        name={`Topics that ${subject} judges`}
+        name="Topics that the subject judges"
         rows={topics}
         keyOf={({ topic, part }) => `${part} ${topic}`}
         columns={COLUMNS}

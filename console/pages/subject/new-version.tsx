@@ -4,6 +4,7 @@ import type { DescribedSchemaSubject } from '../../../src/api/schemas.ts'
 import { useRead } from '../../api/queries.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { RegisterSchema } from '../schemas/register-schema.tsx'
 
 interface NewVersionProps {
@@ -17,7 +18,15 @@ export function NewVersion({ subject: { subject, latestVersion }, onClose }: New
   if (latestVersion === null) return <RegisterSchema subject={subject} onClose={onClose} />
   if (read.data !== undefined) return <RegisterSchema subject={subject} like={read.data} onClose={onClose} />
   return (
-    <Dialog title={`New version of ${subject}`} isWide onClose={onClose}>
+    <Dialog
+      title={
+        <>
+          New version of <VisibleText text={subject} />
+        </>
+      }
+      isWide
+      onClose={onClose}
+    >
       <Loaded read={read} of="The newest version" rows={12}>
         {() => null}
       </Loaded>

@@ -6,6 +6,7 @@ import type { SchemaVersion } from '../../../src/api/schemas.ts'
 import { useRead } from '../../api/queries.ts'
 import { Action, buttonClass } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
+import { CopyAsCommand } from '../../parts/copy-as-command.tsx'
 import { lazyPart } from '../../parts/lazy-part.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
@@ -105,6 +106,7 @@ function Shown({ version: found }: { readonly version: SchemaVersion }) {
         </p>
       )}
       <SchemaText of={found} label={`Schema of version ${version}`} />
+      <CopyAsCommand task={{ do: 'show-schema', subject, version }} />
       {isDeleting && (
         <DeleteSchema subject={subject} version={version} isPermanent={deleted} onClose={() => setDeleting(false)} />
       )}

@@ -1,82 +1,88 @@
 // Which topics are judged against schemas, by which subjects, and how many records were not valid. The numbers are those
 // of this broker: each broker judges what it appends.
 
-import type { JudgedPart, JudgedTopic } from '../../api/schemas.ts'
-import type { JUDGE_ACTIONS, SUBJECT_STRATEGIES } from '../../api/words.ts'
+import type { JudgedPart, JudgedTopic, SchemaPartRule } from '../../api/schemas.ts'
 import { RECORD_PARTS } from '../../api/words.ts'
 import type { CatalogueKeeper, Topic } from '../../log/catalogue.ts'
-
-/** How the keys or the values of a topic are judged. */
-export interface PartRule {
-  /** `off`: they are not judged. */
-  readonly action: (typeof JUDGE_ACTIONS)[number]
-  readonly strategy: (typeof SUBJECT_STRATEGIES)[number]
-  /** Null if each record names its own. */
-  readonly subject: string | null
-  /** Since this broker started. */
-  readonly refused: number
-}
-
-export interface TopicRules {
-  readonly key: PartRule
-  readonly value: PartRule
-}
+import type { PartRule, RegistryJudge } from '../../registry/judge/judge.ts'
+import type { Registry } from '../../registry/registry.ts'
+import { latestLive } from '../../registry/state/subject.ts'
 
 export interface JudgedRooms {
   readonly catalogue: Pick<CatalogueKeeper, 'current'>
-  /** Null if no record is judged. */
-  readonly topicRules: ((topic: Topic) => TopicRules) | null
+  readonly judge: Pick<RegistryJudge, 'judged'>
 }
 
-/** Returns the rules of all topics, or only of those whose keys or values are judged. */
-export function judgedTopics(rooms: JudgedRooms, { isAll = false } = {}): readonly JudgedTopic[] {
-  const rows = [...rooms.catalogue.current().topics.values()].map(topic => judgedTopic(rooms, topic))
-  return isAll ? rows : rows.filter(({ key, value }) => key.action !== 'off' || value.action !== 'off')
+/** Whether a subject has a version that is not deleted. */
+export type IsLive = (subject: string) => boolean
+
+/** Resolves with the answer for all subjects at once. */
+export async function liveSubjects(registry: Pick<Registry, 'surveyAll'>): Promise<IsLive> {
+  const { subjects } = await registry.surveyAll()
+  const live = new Set(subjects.flatMap(({ subject }) => (latestLive(subject) === null ? [] : [subject.name])))
+  return name => live.has(name)
 }
 
-export function judgedTopic({ topicRules }: JudgedRooms, topic: Topic): JudgedTopic {
-  const { key, value } = topicRules?.(topic) ?? unjudged(topic.name)
-  return { topic: topic.name, key, value, refused: key.refused + value.refused }
+/** Returns the rules of all topics, or only of those whose keys or values are judged now. */
+export function judgedTopics(rooms: JudgedRooms, isLive: IsLive, { isAll = false } = {}): readonly JudgedTopic[] {
+  const rows = [...rooms.catalogue.current().topics.values()].map(topic => judgedTopic(rooms, isLive, topic))
+  return isAll ? rows : rows.filter(({ key, value }) => key.judged || value.judged)
 }
 
-function unjudged(topic: string): TopicRules {
-  const rule = { action: 'off', strategy: 'TopicName', refused: 0 } as const
-  return { key: { ...rule, subject: `${topic}-key` }, value: { ...rule, subject: `${topic}-value` } }
+export function judgedTopic({ judge }: Pick<JudgedRooms, 'judge'>, isLive: IsLive, topic: Topic): JudgedTopic {
+  const { key, value } = judge.judged(topic)
+  return {
+    topic: topic.name,
+    key: shown(key, isLive),
+    value: shown(value, isLive),
+    refused: key.refused + value.refused,
+  }
+}
+
+function shown(rule: PartRule, isLive: IsLive): SchemaPartRule {
+  const { action, isRequired, strategy, subject, refused } = rule
+  return { judged: isJudged(rule, isLive), action, required: isRequired, strategy, subject, refused }
+}
+
+function isJudged({ action, isRequired, subject }: PartRule, isLive: IsLive): boolean {
+  return action !== 'off' && (isRequired || subject === null || isLive(subject))
 }
 
 /**
- * Returns the parts of topics that a subject judges. `recordNames` are those of its newest schema: a part whose
- * records name their own subject counts if they may name this one. Without them, such parts are left out if only the
- * record name tells it.
+ * Returns the parts of topics that a subject judges. `recordNames` are those of its newest schema: where each record
+ * names its own subject, a part counts if its records may name this one.
  */
 export function topicsOfSubject(
-  rooms: JudgedRooms,
+  { catalogue, judge }: JudgedRooms,
+  isLive: IsLive,
   subject: string,
   recordNames: readonly string[] = [],
 ): readonly JudgedPart[] {
-  if (rooms.topicRules === null) return []
-  const { topics } = rooms.catalogue.current()
+  const { topics } = catalogue.current()
   // Every name up to a dash may be a topic: the subjects a-b-value and a-b-com.acme.R both belong to a-b.
   const named = [...subject.matchAll(/-/g)].flatMap(({ index }) => topics.get(subject.slice(0, index)) ?? [])
   const candidates = recordNames.includes(subject) ? new Set([...named, ...topics.values()]) : named
   const found: JudgedPart[] = []
   for (const topic of candidates) {
-    const rules = rooms.topicRules(topic)
+    const rules = judge.judged(topic)
     for (const part of RECORD_PARTS) {
       const { action, refused } = rules[part]
-      if (action !== 'off' && judges(rules[part], topic.name, subject, recordNames))
+      const isOf = names(rules[part], topic.name, subject, recordNames)
+      if (isOf && isJudged({ ...rules[part], subject }, isLive))
         found.push({ topic: topic.name, part, action, refused })
     }
   }
   return found
 }
 
-function judges(
+/** Whether records under this rule may name the subject. */
+function names(
   { strategy, subject: own }: PartRule,
   topic: string,
   subject: string,
   recordNames: readonly string[],
 ): boolean {
   if (strategy === 'TopicName') return own === subject
-  return strategy === 'RecordName' ? recordNames.includes(subject) : subject.startsWith(`${topic}-`)
+  if (strategy === 'RecordName') return recordNames.includes(subject)
+  return recordNames.some(name => subject === `${topic}-${name}`)
 }

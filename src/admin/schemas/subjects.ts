@@ -12,10 +12,11 @@ import { aFewAtATime } from '../../base/a-few.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../../registry/refusals.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { latestLive, liveVersions } from '../../registry/state/subject.ts'
-import { type JudgedRooms, judgedTopics, topicsOfSubject } from './judged.ts'
+import { latestLive, liveVersions, type Subject } from '../../registry/state/subject.ts'
+import { type JudgedRooms, judgedTopics, liveSubjects, topicsOfSubject } from './judged.ts'
 
 type Surveyed = Awaited<ReturnType<Registry['surveyAll']>>['subjects'][number]
+type Rules = ReturnType<SchemaRooms['judge']['judged']>
 type DeletedChoice = (typeof DELETED_CHOICES)[number]
 
 export interface SchemaRooms extends JudgedRooms {
@@ -31,7 +32,7 @@ export async function describeRegistry(rooms: SchemaRooms): Promise<SchemaOvervi
   const [{ subjects, global }, highestId] = await Promise.all([registry.surveyAll(), registry.maxId()])
   const withVersions = subjects.filter(({ subject }) => subject.versions.length > 0)
   const live = withVersions.map(({ subject }) => liveVersions(subject).length).filter(count => count > 0)
-  const judged = judgedTopics(rooms)
+  const judged = judgedTopics(rooms, await liveSubjects(registry))
   return {
     subjects: live.length,
     deletedSubjects: withVersions.length - live.length,
@@ -39,7 +40,6 @@ export async function describeRegistry(rooms: SchemaRooms): Promise<SchemaOvervi
     highestId,
     level: global.level,
     mode: global.mode,
-    isJudging: rooms.topicRules !== null,
     judgedTopics: judged.length,
     refused: judged.reduce((sum, { refused }) => sum + refused, 0),
   }
@@ -60,7 +60,9 @@ export async function completeSubjects(
     const { subject } = await rooms.registry.surveyOne(row.subject)
     const newest = latestLive(subject) ?? subject.versions.at(-1)
     const type = newest === undefined ? null : await rooms.registry.typeOfSchema(newest.guid)
-    return { ...row, type, topics: [...topicsOfSubject(rooms, row.subject)] }
+    const isLive = () => row.latestVersion !== null
+    // The record names of each schema would cost a thread, so only the topics that the name tells are here.
+    return { ...row, type, topics: [...topicsOfSubject(rooms, isLive, row.subject)] }
   })
 }
 
@@ -102,11 +104,22 @@ export async function describeSubject(
 /** Resolves with the topics that a subject judges, also those whose records name their own subject. */
 export async function topicsJudgedBy(rooms: SchemaRooms, name: string): Promise<readonly JudgedPart[]> {
   const { registry } = rooms
-  if (rooms.topicRules === null) return []
   const { subject } = await registry.surveyOne(name)
   const latest = latestLive(subject)
-  const program = latest === null ? null : await registry.judged.programOf(latest.guid)
-  return topicsOfSubject(rooms, name, program === null || isRefusal(program) ? [] : program.recordNames)
+  return topicsOfSubject(rooms, each => each === name && latest !== null, name, await recordNamesOf(rooms, subject))
+}
+
+/** Resolves with the names of records in the newest schema; with none if in no topic records name their own subject. */
+async function recordNamesOf(
+  { registry, catalogue, judge }: SchemaRooms,
+  subject: Subject,
+): Promise<readonly string[]> {
+  const latest = latestLive(subject)
+  const needsThem = ({ key, value }: Rules) => key.subject === null || value.subject === null
+  const isNeeded = [...catalogue.current().topics.values()].some(topic => needsThem(judge.judged(topic)))
+  if (latest === null || !isNeeded) return []
+  const program = await registry.judged.programOf(latest.guid)
+  return program === null || isRefusal(program) ? [] : program.recordNames
 }
 
 function rowOf({ subject, level, ownLevel, mode, ownMode }: Surveyed): SubjectRow {

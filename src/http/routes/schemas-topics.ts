@@ -1,7 +1,7 @@
 // The topics whose records are judged against the schemas of a subject, and how many records were refused.
 
 import { findTopic } from '../../admin/reach.ts'
-import { judgedTopic, judgedTopics } from '../../admin/schemas/judged.ts'
+import { judgedTopic, judgedTopics, liveSubjects } from '../../admin/schemas/judged.ts'
 import { judgedTopicParams, judgedTopicShape, judgedTopicsQuery, judgedTopicsShape } from '../../api/schemas.ts'
 import { isRefusal as isTopicRefusal } from '../../protocol/errors.ts'
 import { pageOf, searchFor } from '../paging.ts'
@@ -24,7 +24,9 @@ export const schemaTopicRoutes = [
       const its = withRegistry(rooms)
       if (isProblem(its)) return its
       const isWanted = searchFor(q)
-      const wanted = judgedTopics(its, { isAll: all === 'true' }).filter(({ topic }) => isWanted(topic))
+      const wanted = judgedTopics(its, await liveSubjects(its.registry), { isAll: all === 'true' }).filter(
+        ({ topic }) => isWanted(topic),
+      )
       const shown = pageOf(
         wanted,
         page,
@@ -48,7 +50,7 @@ export const schemaTopicRoutes = [
       const its = withRegistry(rooms)
       if (isProblem(its)) return its
       const topic = await findTopic(its, name)
-      return isTopicRefusal(topic) ? topic : reply(200, judgedTopic(its, topic))
+      return isTopicRefusal(topic) ? topic : reply(200, judgedTopic(its, await liveSubjects(its.registry), topic))
     },
   }),
 ]

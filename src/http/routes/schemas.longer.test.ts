@@ -232,6 +232,58 @@ test('references are shown in both directions, and a referenced version is not d
   assert.deepEqual((await api('GET', `/ids/${base.id}`)).body.usedBy, [])
 })
 
+test('topics show how they are judged, by which subject, and how many records were not valid', async t => {
+  const { url } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
+  const admin = adminClient(`${url}/api/v1`).ask
+  const api = adminClient(`${url}/api/v1/schemas`).ask
+  for (const name of ['orders', 'a-b', 'plain', 'named'])
+    assert.equal((await admin('POST', '/topics', { name, partitions: 1 })).status, 201)
+  const configs = {
+    'schema.validation.action': 'count',
+    'confluent.value.subject.name.strategy': 'io.confluent.kafka.serializers.subject.RecordNameStrategy',
+    'confluent.key.schema.validation': 'false',
+  }
+  assert.equal((await admin('PUT', '/topics/named/configs', { set: configs })).status, 200)
+  const judged = async (query = '') =>
+    (await api('GET', `/topics${query}`)).body.topics.map(({ topic }: { topic: string }) => topic)
+  assert.deepEqual(await judged(), ['named'])
+  await register(api, 'orders-value', V1)
+  await register(api, 'a-b-key', '"string"')
+  await register(api, 'com.acme.Order', V1)
+  assert.deepEqual(await judged(), ['a-b', 'named', 'orders'])
+  assert.deepEqual(await judged('?all=true&q=PL'), ['plain'])
+
+  const produced = await admin('POST', '/topics/orders/messages', { messages: [{ value: { text: 'no schema' } }] })
+  assert.match(JSON.stringify(produced.body), /INVALID_RECORD/)
+  assert.deepEqual((await api('GET', '/topics/orders')).body, {
+    topic: 'orders',
+    key: {
+      ...{ judged: false, action: 'reject', required: false },
+      ...{ strategy: 'TopicName', subject: 'orders-key', refused: 0 },
+    },
+    value: {
+      ...{ judged: true, action: 'reject', required: false },
+      ...{ strategy: 'TopicName', subject: 'orders-value', refused: 1 },
+    },
+    refused: 1,
+  })
+  assert.deepEqual(await judged('?sort=refused&order=desc&limit=1'), ['orders'])
+  const { body: overview } = await api('GET', '')
+  assert.deepEqual([overview.judgedTopics, overview.refused], [3, 1])
+
+  const topicsOf = async (subject: string) => (await api('GET', at(subject))).body.topics
+  const part = { topic: 'orders', part: 'value', action: 'reject', refused: 1 }
+  assert.deepEqual(await topicsOf('orders-value'), [part])
+  assert.deepEqual((await api('GET', '/subjects?q=orders-value')).body.subjects[0].topics, [part])
+  assert.deepEqual(await topicsOf('a-b-key'), [{ topic: 'a-b', part: 'key', action: 'reject', refused: 0 }])
+  assert.deepEqual(await topicsOf('com.acme.Order'), [{ topic: 'named', part: 'value', action: 'count', refused: 0 }])
+  const { body: preview } = await api('DELETE', at('orders-value', '?dryRun=true'))
+  assert.deepEqual([preview.topics, preview.endsJudging], [[part], true])
+  assert.equal((await api('DELETE', at('orders-value'))).status, 200)
+  assert.deepEqual(await topicsOf('orders-value'), [])
+  assert.deepEqual(await judged(), ['a-b', 'named'])
+})
+
 test('each bad input gets an answer that names the thing and what was expected', async t => {
   const api = await openApi(t)
   await register(api, 's', V1)
