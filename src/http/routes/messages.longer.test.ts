@@ -421,13 +421,15 @@ test('a batch of a few hundred bytes that unpacks to millions of headers is show
   await send('t', 0, encodeBatch([{ value: 'after', timestamp: at + 2, headers: [{ key: 'k', value: 'v' }] }]))
 
   for (const order of ['oldest', 'newest']) {
-    const { body } = await api('GET', `/topics/t/messages?order=${order}`)
-    const rows = body.messages.map((message: Row) => [message.headers.length, message.headerCount])
-    assert.deepEqual(order === 'oldest' ? rows : rows.reverse(), [
-      [0, 0],
-      [32, 3_000_000],
-      [1, 1],
-    ])
+    for (const decode of ['utf8', 'registry']) {
+      const { body } = await api('GET', `/topics/t/messages?order=${order}&decode=${decode}`)
+      const rows = body.messages.map((message: Row) => [message.headers.length, message.headerCount])
+      assert.deepEqual(order === 'oldest' ? rows : rows.reverse(), [
+        [0, 0],
+        [32, 3_000_000],
+        [1, 1],
+      ])
+    }
   }
   const { body } = await api('GET', '/topics/t/messages/0/1')
   assert.deepEqual([body.headers.length, body.headerCount], [1_000, 3_000_000])
@@ -454,6 +456,8 @@ test('a value that unpacks to more than is shown is marked as truncated, and is 
   await send('t', 0, encodeBatch([{ value }], { compression: 'zstd' }))
   const shown = (await api('GET', '/topics/t/messages/0/0')).body.value
   assert.deepEqual([shown.text.length, shown.bytes, shown.truncated], [8 * 1024 * 1024, 20_000_000, true])
+  const raw = (await api('GET', '/topics/t/messages?decode=registry&previewBytes=4')).body.messages[0].value
+  assert.deepEqual([raw.status, raw.base64, raw.bytes, raw.truncated], ['raw', 'bG9uZw==', 20_000_000, true])
   const csv = await (await fetch(`${base}/topics/t/messages/export?format=csv`)).text()
   assert.match(csv.slice(-100), /,truncated,/)
   const file = await fetch(`${base}/topics/t/messages/0/0/download`)
