@@ -27,7 +27,7 @@ export function SchemaText({ of, label }: { readonly of: Text; readonly label: s
         <span className="text-muted tabular-nums" title={exactBytes(size)}>
           {bytes(size)}
         </span>
-        <CopyButton value={text} of="schema" label="Copy" />
+        <CopyButton value={text} of="schema" label="Copy schema" />
       </div>
       <TextBlock text={text} label={label} mayBeJson={type !== 'PROTOBUF'} isTall />
       {metadata !== null && <Extra title="Metadata" of={metadata} />}
