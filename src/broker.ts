@@ -45,7 +45,7 @@ import type { Judge } from './log/judge.ts'
 import { type Logs, openLogs, type RoundShare } from './log/logs.ts'
 import type { RoundReport } from './log/round.ts'
 import { openJudge, type RegistryJudge } from './registry/judge/judge.ts'
-import { openRegistry, type Registry } from './registry/registry.ts'
+import { openRegistry, type Registry, type RegistryRooms } from './registry/registry.ts'
 import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
@@ -379,7 +379,10 @@ async function openTier(made: Given & { readonly store: Store; readonly catalogu
 function openSchemas(made: Given & { readonly store: Store }): Schemas {
   const { settings, clock, metrics, isShared } = made
   if (!settings.get('schema-registry.enabled')) return { registry: null, judge: null }
-  const registry = openRegistry(made)
+  const defaultLevel = settings
+    .get('schema-registry.default-compatibility')
+    .toUpperCase() as RegistryRooms['defaultLevel']
+  const registry = openRegistry({ ...made, defaultLevel })
   const judge = openJudge({
     judged: registry.judged,
     clock,
