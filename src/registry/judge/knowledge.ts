@@ -1,4 +1,4 @@
-// What a broker knows for its verdicts: subjects, programs of schemas, which schema each id belongs to, and which
+// The facts that a broker needs for its verdicts: subjects, programs of schemas, which schema each id belongs to, and which
 // schemas the latest one of a subject can read. It answers from memory at once, or says how to look it up. Everything
 // but subjects is true for ever, so it is kept until there is no room.
 //
