@@ -36,11 +36,13 @@ import { flood, reconnect } from './security.ts'
 import { slowReaders } from './slow-readers.ts'
 import { startup } from './startup.ts'
 import { tls } from './tls.ts'
+import { verdicts } from './verdicts.ts'
 import { waiting } from './waiting.ts'
 import { workerScale } from './worker-scale.ts'
 
 const QUESTIONS: readonly Question[] = [
   produce,
+  verdicts,
   fetch,
   beside,
   retention,
