@@ -69,7 +69,7 @@ export const verdicts: Question = {
 async function measure(harness: Harness, broker: BrokerProcess, folder: string, row: Row): Promise<Finding[]> {
   const { name, type, isPacked, floor, ceiling } = row
   for (const topic of [name, `${name}-free`]) await harness.topic(broker.port, topic, PARTITIONS, KEPT)
-  const id = await register(broker, `${name}-value`, type)
+  const id = await registerSchema(broker, `${name}-value`, SCHEMAS[type], type)
   const body = bodyOf(type)
   const values = Array.from({ length: RECORDS }, () => ({ value: framed(id, body), timestamp: Date.now() }))
   const batch = encodeBatch(values, { compression: isPacked ? 'zstd' : 'none' })
@@ -109,6 +109,13 @@ async function measure(harness: Harness, broker: BrokerProcess, folder: string, 
   const absolute: Finding[] = isPacked
     ? [{ what: `${name}, unpacked`, value: median(rates), unit: 'MB/s', floor: ZSTD_MB }]
     : []
+  const cpu = (all: readonly Measured[]) => all.map(each => each.cpuMsPer100MB / 100 / unpacked)
+  absolute.push({
+    ...{ what: `${name}, processor time`, value: median(cpu(judged)), unit: 's/GB unpacked' },
+    ratio: median(cpu(judged)) / median(cpu(free)),
+    ratioOf: `that without a subject (${median(cpu(free)).toPrecision(3)} s/GB)`,
+    ...{ samples: cpu(judged), baseSamples: cpu(free) },
+  })
   if (ceiling === null) return [rate, ...absolute]
   const p99: Finding = {
     ...{ what: `${name}, p99 at ${PACED_RATE} records/s`, value: median(judgedP99), unit: 'ms', ceiling },
@@ -133,11 +140,17 @@ async function besideNoRegistry(harness: Harness): Promise<Finding[]> {
   return await compareInTurns(harness, way, { ours, base, baseName: 'a broker without the registry' })
 }
 
-async function register({ url }: BrokerProcess, subject: string, schemaType: SchemaType): Promise<number> {
+/** Resolves with the id. */
+export async function registerSchema(
+  { url }: BrokerProcess,
+  subject: string,
+  schema: string,
+  schemaType: SchemaType,
+): Promise<number> {
   const response = await fetch(`${url}/schema-registry/subjects/${subject}/versions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ schema: SCHEMAS[schemaType], schemaType }),
+    body: JSON.stringify({ schema, schemaType }),
   })
   const { id, message } = (await response.json()) as { id?: number; message?: string }
   assert(id !== undefined, `the schema is refused: ${message}`)
