@@ -7,10 +7,10 @@ import type { Registry } from '../src/registry/registry.ts'
 import type { CleanUp } from './broker.ts'
 import { accepted, openTestRegistry } from './registry-world.ts'
 import { createMemoryStore } from './sim/memory-store.ts'
-import { inlineWork } from './toy-format.ts'
+import { toyWork } from './toy-format.ts'
 
 export function openFormats(cleanUp: CleanUp): Registry {
-  return openTestRegistry(cleanUp, createMemoryStore(systemClock), { work: inlineWork(formatOf), isShared: false })
+  return openTestRegistry(cleanUp, createMemoryStore(systemClock), { work: toyWork(formatOf), isShared: false })
 }
 
 /** Registers the schema of a subject and resolves with its id. */

@@ -100,12 +100,9 @@ function sorted(toy: Toy): unknown {
 }
 
 /** The same work as in threads, without threads and limits. */
-export const toyWork = (): InlineWork => inlineWork(toyFormat)
-
-export type InlineWork = Pick<SchemaWork, 'examine' | 'compare' | 'compile' | 'serialize' | 'close'>
-
-/** Does the work on schemas without threads. */
-export function inlineWork(formatOf: (type: SchemaType) => AnyFormat): InlineWork {
+export function toyWork(
+  formatOf = toyFormat,
+): Pick<SchemaWork, 'examine' | 'compare' | 'compile' | 'serialize' | 'close'> {
   const ask = async <T>(call: SchemaCall): Promise<T | Unusable> => {
     try {
       return answerCall(formatOf(call[1]), call) as T

@@ -22,15 +22,16 @@ export const AGAIN = 'again'
 
 /**
  * Judges one batch: `look` is called, then `verdict`, and both again for as long as the verdict is AGAIN. Neither is
- * called again if the batch meets another writer, or if its outcome is unknown and it is appended again. A batch that repeats a stored one gets the answer of
- * the original, whatever the verdict is. Both may throw InvalidRecords, which refuses the batch for good, and failures
- * of the store, after which the client sends the batch again.
+ * called again if the batch meets another writer, or if its outcome is unknown and it is appended again. A batch that
+ * repeats a stored one gets the answer of the original, whatever the verdict is. Both may throw InvalidRecords, which
+ * refuses the batch for good, and failures of the store, after which the client sends the batch again.
  */
 export interface BatchJudge {
   /**
-   * Goes over the records, from the first one on. It calls `look.step()` before each record and each header, and `look.turn()` before longer
-   * work, and waits for nothing else: the records may hold memory that all requests of the broker share. Without a turn
-   * to wait for it must return undefined and no promise. Views of the records are empty afterwards.
+   * Goes over the records, from the first one on. It calls `look.step()` before each record and each header, and
+   * `look.turn()` before longer work, and waits for nothing else: the records may hold memory that all requests of the
+   * broker share. Without a turn to wait for it must return undefined and no promise. Views of the records are empty
+   * afterwards.
    */
   look(look: Look): Promise<void> | undefined
   /**

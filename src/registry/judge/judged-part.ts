@@ -20,7 +20,8 @@ export class JudgedPart {
   readonly #ways: Ways
   readonly #json: JsonPayloads
   readonly #framing = new Framing()
-  readonly #indexes = new MessageIndexes()
+  /** Made for the first Protobuf message. */
+  #indexes: MessageIndexes | null = null
   /** The way of all records, or of those that name the same schema as the last one. */
   #always: Way | null = null
   #lastKey: SchemaKey = 0
@@ -137,15 +138,17 @@ export class JudgedPart {
     this.#from = from
     this.#message = 0
     if (schema.type !== 'PROTOBUF') return
+    this.#indexes ??= new MessageIndexes()
+    const indexes = this.#indexes
     const isThere = () => {
-      this.#message = schema.messageAt(this.#indexes)
+      this.#message = schema.messageAt(indexes)
       return this.#message >= 0
     }
     const top = schema.topLevelMessages
-    const read = readIndexes(this.#indexes, indexBytes, indexFrom, indexTo, top, isThere)
+    const read = readIndexes(indexes, indexBytes, indexFrom, indexTo, top, isThere)
     if (read === 'wrong') this.#message = NO_MESSAGE
-    else if (read === 'missing') this.#message = schema.messageAt(this.#indexes)
-    else if (by === 'prefix') this.#from = this.#indexes.end
+    else if (read === 'missing') this.#message = schema.messageAt(indexes)
+    else if (by === 'prefix') this.#from = indexes.end
   }
 
   #take(schema: JudgedSchema, message: number): void {

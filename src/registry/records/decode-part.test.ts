@@ -16,7 +16,7 @@ import {
   register,
 } from '../../../testing/schema-formats.ts'
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
-import { inlineWork } from '../../../testing/toy-format.ts'
+import { toyWork } from '../../../testing/toy-format.ts'
 import { systemClock } from '../../base/clock.ts'
 import { formatOf } from '../formats.ts'
 import { framed, SCHEMA_ID_HEADERS } from '../payload/framing.ts'
@@ -205,7 +205,7 @@ test('a schema of which no program can be made is a decode error, and is not tri
     tries++
     return { kind: 'costly' as const, why: 'it takes more than 1000 ms of processor time to check' }
   }
-  const work = { ...inlineWork(formatOf), compile }
+  const work = { ...toyWork(formatOf), compile }
   const registry = openTestRegistry(t, createMemoryStore(systemClock), { work, isShared: false })
   const id = await register(registry, 'orders-value', 'AVRO', ORDER_AVRO)
   for (let i = 0; i < 3; i++) {
@@ -223,7 +223,7 @@ test('a schema of which no program can be made is a decode error, and is not tri
 
 test('a schema or subject that cannot be read in the store fails no other record', async t => {
   const store = createMemoryStore(systemClock)
-  const open = () => openTestRegistry(t, store.beside(), { work: inlineWork(formatOf) })
+  const open = () => openTestRegistry(t, store.beside(), { work: toyWork(formatOf) })
   const writer = open()
   const id = await register(writer, 'orders-value', 'AVRO', ORDER_AVRO)
   const other = await register(writer, 'other-value', 'JSON', ORDER_JSON)
