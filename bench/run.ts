@@ -28,6 +28,8 @@ import { redisBroker } from './redis-broker.ts'
 import { redisClusterScale } from './redis-cluster-scale.ts'
 import { redisFetch } from './redis-fetch.ts'
 import { redisLatency } from './redis-latency.ts'
+import { registryApicurio } from './registry-apicurio.ts'
+import { registryScale } from './registry-scale.ts'
 import { remoteBounds } from './remote-bounds.ts'
 import { remoteScale } from './remote-scale.ts'
 import { retention } from './retention.ts'
@@ -64,6 +66,8 @@ const QUESTIONS: readonly Question[] = [
   redisClusterScale,
   compression,
   startup,
+  registryScale,
+  registryApicurio,
   groups,
   scale,
   waiting,

@@ -51,7 +51,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'ajv-draft-04': ['src/registry/json/'],
   // In the registry it is only the judge of tests.
   avsc: ['src/tier/iceberg/', 'testing/iceberg-audit.ts', 'testing/avro.ts'],
-  protobufjs: ['src/registry/protobuf/'],
+  // Only the judge of tests.
+  protobufjs: ['src/registry/protobuf/judge.test.ts'],
   lmdb: ['src/store/embedded/'],
   'lz4-napi': ['src/protocol/'],
   snappy: ['src/protocol/'],

@@ -60,3 +60,44 @@ test('a member __proto__ is refused however it is written', () => {
   assert.match(refusal('{"a": [{"\\u005f_proto__": 1}]}')!, /__proto__/)
   assert.equal(refusal('{"name": "__proto__"}'), null)
 })
+
+test('a number has a bounded length: reading its digits takes steps', () => {
+  assert.equal(refusal(`[0.${'1'.repeat(1_000)}]`), null)
+  assert.match(refusal(`[1${'0'.repeat(500_000)}1e-499982]`)!, /a number of more than 1100 characters/)
+  assert.match(refusal(`{"a": -${'9'.repeat(1_100)}}`)!, /a number of more than 1100 characters/)
+})
+
+const many = (one: (at: number) => string, count: number) => Array.from({ length: count }, (_, at) => one(at)).join()
+
+test('a body with more values than its face takes is refused before any of them is made', t => {
+  const bodies = [
+    `{${many(at => `"k${at}":1`, 5_000)}}`,
+    `{${many(at => `"\\u0041${at}":1`, 5_000)}}`,
+    `[${many(() => '"\\ud83d\\ude00"', 10_000)}]`,
+    `[${many(() => '{}', 5_000)}]`,
+    `[${many(() => '1e20', 10_000)}]`,
+    '['.repeat(10_001),
+    `{${'"a":'.repeat(10_001)}`,
+    // Also where it is no JSON.
+    `"${','.repeat(20_000)}" ${','.repeat(10_001)}`,
+  ]
+  const parse = t.mock.method(JSON, 'parse')
+  for (const body of bodies)
+    assert.deepEqual(readJson(Buffer.from(body), 10_000), { refused: 'The body has more than 10000 values.' })
+  assert.equal(parse.mock.callCount(), 0)
+})
+
+test('a text of half a megabyte is one value, whatever it is made of, and is parsed at most twice', t => {
+  for (const piece of [',', '\\"', '\\\\', '\\n', '\\u0041', '\\ud83d\\ude00', '{[', 'x']) {
+    const body = `{"schema":"${piece.repeat((512 * 1024) / piece.length)}"}`
+    const parse = t.mock.method(JSON, 'parse')
+    assert.ok('value' in readJson(Buffer.from(body), 3), piece)
+    assert.ok(parse.mock.callCount() <= 2, `${piece}: parsed ${parse.mock.callCount()} times`)
+    parse.mock.restore()
+  }
+})
+
+test('the values that a face takes are counted with the names of members', () => {
+  assert.deepEqual(readJson(Buffer.from('{"a": 1, "b": [2, ",:{["]}'), 7), { value: { a: 1, b: [2, ',:{['] } })
+  assert.ok('refused' in readJson(Buffer.from('{"a": 1, "b": [2, ",:{["]}'), 6))
+})

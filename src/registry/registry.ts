@@ -1,8 +1,10 @@
 // The registry of schemas: each verb once, with values in and out. It knows no HTTP: the face of the HTTP port and the
 // verbs of operators call it. A refusal is a value (refusals.ts); failures of the store are thrown.
 
+import type { Clock } from '../base/clock.ts'
 import { JudgedSubjects } from './judged-subjects.ts'
 import { RecordParts } from './records/record-parts.ts'
+import { countRefusal, type RegistryMetrics, sampleState, sampleWork, workObserver } from './registry-metrics.ts'
 import type { StateRooms } from './state/rooms.ts'
 import { RegistryState, type StateBounds } from './state/state.ts'
 import type { Level } from './state/subject.ts'
@@ -19,6 +21,7 @@ import { SchemaWork } from './work/schema-work.ts'
 
 export interface RegistryRooms extends StateRooms {
   readonly bounds?: StateBounds
+  readonly metrics?: RegistryMetrics
   /** The level of subjects while neither they nor the registry have one; BACKWARD by default. */
   readonly defaultLevel?: Level | undefined
   /** The threads that parse and compare. By default they have the formats of this program. */
@@ -79,14 +82,19 @@ export interface Registry extends Verbs {
 }
 
 /** Opens the registry. It reads nothing before it is needed. */
-export function openRegistry({ bounds, work, defaultLevel = 'BACKWARD', ...rooms }: RegistryRooms): Registry {
+export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD', ...rooms }: RegistryRooms): Registry {
   const state = new RegistryState(rooms, bounds)
-  const threads = work ?? new SchemaWork({ clock: rooms.clock })
+  const threads = work ?? openWork(rooms.clock, metrics)
+  if (metrics !== undefined) sampleState(metrics, state)
   const verbRooms: VerbRooms = { state, work: threads, defaultLevel }
   const records = new RecordParts(verbRooms, rooms.clock)
   const bound = Object.entries(VERBS).map(([name, verb]) => [
     name,
-    (...args: unknown[]) => (verb as (...all: unknown[]) => unknown)(verbRooms, ...args),
+    async (...args: unknown[]) => {
+      const answer = await (verb as (...all: unknown[]) => unknown)(verbRooms, ...args)
+      if (metrics !== undefined) countRefusal(metrics, answer)
+      return answer
+    },
   ])
   return {
     ...(Object.fromEntries(bound) as Verbs),
@@ -98,4 +106,11 @@ export function openRegistry({ bounds, work, defaultLevel = 'BACKWARD', ...rooms
       await Promise.all([threads.close(), records.close()])
     },
   }
+}
+
+function openWork(clock: Clock, metrics: RegistryMetrics | undefined): SchemaWork {
+  if (metrics === undefined) return new SchemaWork({ clock })
+  const work = new SchemaWork({ clock, observe: workObserver(metrics) })
+  sampleWork(metrics, work)
+  return work
 }

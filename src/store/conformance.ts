@@ -545,7 +545,8 @@ export function storeConformance(name: string, open: (t: TestContext) => Promise
     for (const document of listed) {
       assert.deepEqual(plain(document.fields), { ['k'.repeat(4000)]: document.name, k: 'v' })
     }
-    assert.deepEqual(await store.list('nothing'), [])
+    assert.deepEqual([...(await store.names('group'))].sort(), [...names].sort())
+    assert.deepEqual([await store.list('nothing'), await store.names('nothing')], [[], []])
   })
 
   check('when one turn commits a document several times, the first commit that matches wins', async ({ store }) => {

@@ -417,6 +417,8 @@ export interface Store {
    */
   version(kind: string, name: string): Promise<number>
   list(kind: string): Promise<readonly Document[]>
+  /** Resolves with the names of the documents of one kind, for a caller that loads many documents one by one. */
+  names(kind: string): Promise<readonly string[]>
   /** Changes one document by compare-and-set. */
   commit(commit: Commit): Promise<Committed | Conflict>
 

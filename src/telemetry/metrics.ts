@@ -283,6 +283,27 @@ const table = Object.freeze({
     "Records that were checked against their schemas when they were produced, those of refused batches too. reason is valid, or the rule that a record's key or value breaks.",
     { ours: true },
   ),
+  'svc.schema_registry.subjects': gauge(
+    [],
+    'Subjects in the list that this broker keeps, those with deleted versions only included; 0 before the first question that needs all subjects.',
+    OURS,
+  ),
+  'svc.schema_registry.highest_id': gauge([], 'The highest schema id that this broker has seen.', OURS),
+  'svc.schema_registry.cache_bytes': gauge(
+    ['cache'],
+    'Bytes that the registry keeps in memory, about: the list of subjects (cache=list), subjects, schemas, ids, and results of its threads (cache=work).',
+    OURS,
+  ),
+  'svc.schema_registry.work': timer(
+    ['verb', 'result'],
+    'Time that a schema waited for a thread and was worked on; verb is examine, compare, compile or serialize. result is done, invalid (the text is no schema), costly (the limit of processor time or memory was passed) or failed.',
+    OURS,
+  ),
+  'svc.schema_registry.refusals': counter(
+    ['code'],
+    'Requests that the registry refused, by error_code: 42201 is an invalid schema, 409 an incompatible one.',
+    OURS,
+  ),
   'svc.storage.append.refusals': counter(
     ['reason'],
     'Appends of which the store wrote nothing, because another broker leads (fenced), the log ends at another offset (misplaced), or the stream is removed (gone) or damaged.',

@@ -232,10 +232,10 @@ export class ClusterBroker {
       streams.read = (id, from, limits) => read(id, from, { ...limits, maxBytes: Math.min(limits.maxBytes, readBytes) })
     }
     if (documents === undefined) return streams
-    const { load, version, list, commit, close } = this.#connect({ ...options, waitReplicas: 0 }, documents)
+    const { load, version, list, names, commit, close } = this.#connect({ ...options, waitReplicas: 0 }, documents)
     return {
       ...streams,
-      ...{ load, version, list, commit },
+      ...{ load, version, list, names, commit },
       async close() {
         await Promise.all([streams.close(), close()])
       },

@@ -70,6 +70,7 @@ const VERBS: readonly StoreVerb[] = [
   'load',
   'version',
   'list',
+  'names',
   'commit',
 ]
 
@@ -222,6 +223,7 @@ function faceOf(clock: Clock, held: contents.Contents, life: number): MemoryStor
     load: (kind, name) => call('load', () => contents.load(held, kind, name)),
     version: (kind, name) => call('version', () => contents.load(held, kind, name)?.version ?? 0),
     list: kind => call('list', () => contents.list(held, kind)),
+    names: kind => call('names', () => contents.list(held, kind).map(({ name }) => name)),
     commit: (commit: Commit) => call('commit', () => contents.commit(held, commit, 'the only one')),
 
     renewed: () => renewal.promise,

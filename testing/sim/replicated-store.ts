@@ -431,6 +431,10 @@ export function connectReplicatedStore(options: ReplicatedStoreOptions): Store {
     version: async (kind, name) =>
       shown(await see('version', all => contents.load(all, kind, name)?.version ?? 0, safeguards.visibility)),
     list: async kind => shown(await see('list', all => contents.list(all, kind), safeguards.visibility)),
+    names: async kind => {
+      const listed = await see('names', all => contents.list(all, kind), safeguards.visibility)
+      return shown(listed).map(({ name }) => name)
+    },
     commit: async (commit: Commit) => {
       const done = await call(
         'commit',

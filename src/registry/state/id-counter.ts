@@ -44,6 +44,11 @@ export class IdCounter {
     this.#rooms = rooms
   }
 
+  /** The highest id that this broker has seen; 0 if it has seen none. */
+  get known(): number {
+    return this.#known
+  }
+
   /** Resolves with the highest id that was taken; 0 if none was. */
   async last(): Promise<number> {
     return Math.max((await this.#load()).last, this.#known)

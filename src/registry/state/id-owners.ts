@@ -26,6 +26,10 @@ export class IdOwners {
     this.#kept = new BoundedCache(mostBytes, () => BYTES)
   }
 
+  get bytes(): number {
+    return this.#kept.bytes
+  }
+
   /** Resolves with the guid of the schema; null if no schema has this id. Throws what the store throws. */
   async get(id: number): Promise<string | null> {
     const kept = this.#kept.get(id)

@@ -10,7 +10,7 @@ import { systemClock } from '../../base/clock.ts'
 import type { Store } from '../../store/store.ts'
 
 /** A store whose next read of this kind resolves with what it found only when the test releases it. */
-function slowRead(store: Store, verb: 'load' | 'list', kind: string) {
+function slowRead(store: Store, verb: 'load' | 'names', kind: string) {
   let isDue = true
   const gate = Promise.withResolvers<void>()
   const began = Promise.withResolvers<void>()
@@ -25,7 +25,7 @@ function slowRead(store: Store, verb: 'load' | 'list', kind: string) {
   const slow: Store =
     verb === 'load'
       ? { ...store, load: (asked, name) => late(asked, store.load(asked, name)) }
-      : { ...store, list: asked => late(asked, store.list(asked)) }
+      : { ...store, names: asked => late(asked, store.names(asked)) }
   return { store: slow, began: began.promise, release: gate.resolve }
 }
 
@@ -48,7 +48,7 @@ for (const isShared of [true, false]) {
   test(`a list that was read before a change has the change, on ${where}`, async t => {
     const clock = new SimulatedClock()
     const contents = createMemoryStore(clock)
-    const { store, began, release } = slowRead(contents.beside(), 'list', 'schema-subject')
+    const { store, began, release } = slowRead(contents.beside(), 'names', 'schema-subject')
     const registry = openTestRegistry(t, store, { clock, isShared })
     const another = isShared ? openTestRegistry(t, contents.beside(), { clock }) : registry
     accepted(await registry.register('a', { schema: toy('R') }))
@@ -102,4 +102,15 @@ test('different schemas that brokers register at once get their own versions, an
     ])
     assert.deepEqual(clashing.map(answer => refusedWith(answer).slice(0, 4)).sort(), ['409 ', 'not '])
   }
+})
+
+test('changes of many subjects at once are all in the lists behind them', async t => {
+  const registry = openTestRegistry(t, createMemoryStore(systemClock), { clock: systemClock, isShared: false })
+  const names = Array.from({ length: 50 }, (_, at) => `s${String(at).padStart(2, '0')}`)
+  await Promise.all(names.map(name => registry.register(name, { schema: toy('R') })))
+  assert.deepEqual(await registry.subjects(), names)
+  await Promise.all(names.map(name => registry.deleteSubject(name)))
+  assert.deepEqual(await registry.subjects(), [])
+  await Promise.all(names.map(name => registry.register(name, { schema: toy('R') })))
+  assert.deepEqual(await registry.subjects(), names)
 })

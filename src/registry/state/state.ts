@@ -23,7 +23,7 @@ export interface StateBounds {
 }
 
 export const STATE_BOUNDS: StateBounds = Object.freeze({
-  contents: 24 << 20,
+  contents: 16 << 20,
   ids: 8 << 20,
   subjects: 12 << 20,
   index: 24 << 20,

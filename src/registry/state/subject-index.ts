@@ -77,6 +77,11 @@ export class SubjectIndex implements SubjectFollower {
     return this.#held?.bytes ?? 0
   }
 
+  /** The number of subjects that are held; 0 before the first view. */
+  get size(): number {
+    return this.#held?.subjects.size ?? 0
+  }
+
   /** Resolves with the subjects as the store has them now. Throws what the store throws. */
   async view(): Promise<SubjectView> {
     if (this.#rooms.isShared) await this.#subjects.follow()
@@ -106,11 +111,15 @@ export class SubjectIndex implements SubjectFollower {
     return this.#held.subjects.get(name)?.documentVersion ?? 0
   }
 
+  held(name: string): Subject | undefined {
+    return this.#held?.subjects.get(name)
+  }
+
   async #read(): Promise<Held> {
     const meanwhile = new Map<string, Subject>()
     this.#meanwhile = meanwhile
     const held = new Held()
-    for (const subject of await this.#subjects.all()) held.set(subject)
+    await this.#subjects.all(subject => held.set(subject))
     for (const subject of meanwhile.values()) held.set(subject)
     if (this.#meanwhile === meanwhile) {
       this.#held = held

@@ -54,6 +54,9 @@ export interface Subject {
 const HEAD = 'head'
 const CONFIG = 'config'
 const MODE = 'mode'
+/** One object for all: most subjects have neither, and very many are in memory. */
+const NO_CONFIG: JsonObject = Object.freeze({})
+const NO_REFERENCES: SubjectVersion['references'] = Object.freeze([])
 const VERSION = /^v([1-9]\d{0,9})$/
 
 export function emptySubject(name: string): Subject {
@@ -93,7 +96,7 @@ export function subjectOf(name: string, document: Document | null, what: string)
     name,
     documentVersion: document.version,
     versions,
-    config: document.fields.has(CONFIG) ? readJson(document, CONFIG, what, configOf) : {},
+    config: document.fields.has(CONFIG) ? readJson(document, CONFIG, what, configOf) : NO_CONFIG,
     mode: document.fields.has(MODE) ? readJson(document, MODE, what, modeOf) : null,
   }
 }
@@ -108,7 +111,10 @@ function versionOf(version: number, { id, guid, bareGuid, isDeleted, atMs, refer
     bareGuid: bareGuid === undefined ? textOf(guid, 'guid') : textOf(bareGuid, 'guid'),
     isDeleted,
     atMs: atMs as number,
-    references: references.map(each => [textOf(each?.[0], 'reference'), countOf(each?.[1], 'reference')] as const),
+    references:
+      references.length === 0
+        ? NO_REFERENCES
+        : references.map(each => [textOf(each?.[0], 'reference'), countOf(each?.[1], 'reference')] as const),
   }
 }
 

@@ -6,6 +6,7 @@ import { assert } from '../../base/assert.ts'
 import { BoundedCache } from '../../base/bounded-cache.ts'
 import { coalesce } from '../../base/coalesce.ts'
 import { workInTurn } from '../../base/in-turn.ts'
+import { aFewInSharedTurns } from '../../base/shared-turns.ts'
 import { changeDocument } from '../../store/document-keeper.ts'
 import type { DocumentKind } from '../../store/document-kinds.ts'
 import { type Document, isStoreFailure, UnreadableDocument } from '../../store/store.ts'
@@ -15,6 +16,8 @@ import type { StateRooms } from './rooms.ts'
 import { rowsBetween, type Subject, subjectBytes, subjectOf } from './subject.ts'
 
 const KIND: DocumentKind = 'schema-subject'
+/** Of the subjects that are all read. */
+const LOADED_AT_ONCE = 64
 
 /** A writer whose notice is older has given up, or has written a new one (GIVE_UP_MS of contention.ts). */
 const SETTLED_MS = 30_000
@@ -26,6 +29,12 @@ interface Unreadable {
   readonly why: UnreadableDocument
 }
 type Kept = Subject | Unreadable
+
+/** A load that is outdated may have seen the subject before a change, and is not kept. */
+interface Load {
+  readonly startedAt: number
+  isOutdated: boolean
+}
 
 export interface SubjectChange<Answer> {
   readonly answer: Answer
@@ -40,6 +49,8 @@ export interface SubjectFollower {
   forget(): void
   /** Returns the version of the subject's document as it is known, 0 for none; undefined if it is not known. */
   versionOf(name: string): number | undefined
+  /** Returns the subject as it is held, of whatever version. */
+  held(name: string): Subject | undefined
 }
 
 export class Subjects {
@@ -48,8 +59,7 @@ export class Subjects {
   readonly #kept: BoundedCache<string, { readonly read: Kept; readonly startedAt: number }>
   /** The number of loads that were started. */
   #loads = 0
-  /** Loads that were started up to this one may have seen the subject before a change, and are not kept. */
-  #floor = 0
+  readonly #loading = new Map<string, Set<Load>>()
   /** Changes of one subject are made one after the other, so that they do not compete with each other. */
   readonly #turns = new Map<string, { readonly inTurn: ReturnType<typeof workInTurn>; waiting: number }>()
   /** Announced subjects, and until when (monotonic) each may still change without another notice. */
@@ -119,22 +129,24 @@ export class Subjects {
       } finally {
         if (isWritten) {
           this.#kept.delete(name)
-          this.#floor = this.#loads
+          outdate(this.#loading.get(name))
           await this.#load(name).catch(leaveToNextLook)
         }
       }
     })
   }
 
-  /** Reads every subject. Those that cannot be read are left out. */
-  async all(): Promise<readonly Subject[]> {
-    const documents = await this.#rooms.store.list(KIND)
-    const subjects: Subject[] = []
-    for (const document of documents) {
-      const read = this.#read(document.name, document)
-      if (!('why' in read)) subjects.push(read)
-    }
-    return subjects
+  /**
+   * Calls `visit` with every subject, in turns, so that ten thousand of them do not hold the event loop and are not in
+   * memory twice. Those that cannot be read are left out.
+   */
+  async all(visit: (subject: Subject) => void): Promise<void> {
+    const { store, clock } = this.#rooms
+    const names = await store.names(KIND)
+    await aFewInSharedTurns(clock, LOADED_AT_ONCE)(names, async name => {
+      const read = this.#readKnown(name, await store.load(KIND, name).catch(unreadable))
+      if (!('why' in read) && read.documentVersion > 0) visit(read)
+    })
   }
 
   async #follow(): Promise<void> {
@@ -151,7 +163,7 @@ export class Subjects {
   /** Forgets every subject, because the memory may differ from the store. */
   forget(): void {
     this.#kept.clear()
-    this.#floor = this.#loads
+    for (const loads of this.#loading.values()) outdate(loads)
     this.follower?.forget()
   }
 
@@ -164,26 +176,48 @@ export class Subjects {
   }
 
   async #load(name: string): Promise<Kept> {
-    const startedAt = ++this.#loads
-    const read = this.#read(name, await this.#rooms.store.load(KIND, name))
+    const load: Load = { startedAt: ++this.#loads, isOutdated: false }
+    const read = this.#readKnown(name, await this.#during(name, load, this.#rooms.store.load(KIND, name)))
     const kept = this.#kept.peek(name)
-    if (startedAt > this.#floor && (kept === undefined || kept.startedAt < startedAt)) {
-      this.#kept.set(name, { read, startedAt })
+    if (!load.isOutdated && (kept === undefined || kept.startedAt < load.startedAt)) {
+      this.#kept.set(name, { read, startedAt: load.startedAt })
       if (!('why' in read)) this.follower?.changed(read)
     }
     return read
   }
 
-  #read(name: string, document: Document | null): Kept {
-    const what = `the schema subject ${JSON.stringify(name)}`
+  /** Like #read, with the object that is in memory already if nothing has changed. */
+  #readKnown(name: string, document: Document | null | UnreadableDocument): Kept {
+    if (document instanceof UnreadableDocument) return this.#unreadable(name, 0, document)
+    for (const known of [this.follower?.held(name), this.#kept.peek(name)?.read])
+      if (known !== undefined && document !== null && known.documentVersion === document.version) return known
+    return this.#read(name, document)
+  }
+
+  async #during<T>(name: string, load: Load, work: Promise<T>): Promise<T> {
+    const loads = this.#loading.get(name) ?? new Set()
+    this.#loading.set(name, loads.add(load))
     try {
-      return subjectOf(name, document, what)
+      return await work
+    } finally {
+      loads.delete(load)
+      if (loads.size === 0) this.#loading.delete(name)
+    }
+  }
+
+  #read(name: string, document: Document | null): Kept {
+    try {
+      return subjectOf(name, document, whatOf(name))
     } catch (why) {
       if (!(why instanceof UnreadableDocument)) throw why
-      const result = 'requests that name it fail until it is repaired or deleted'
-      ;(this.#rooms.unreadable ?? UNNAMED)({ kind: KIND, what, why: why.cause ?? why, result })
-      return { name, documentVersion: document?.version ?? 0, why }
+      return this.#unreadable(name, document?.version ?? 0, why)
     }
+  }
+
+  #unreadable(name: string, documentVersion: number, why: UnreadableDocument): Unreadable {
+    const result = 'requests that name it fail until it is repaired or deleted'
+    ;(this.#rooms.unreadable ?? UNNAMED)({ kind: KIND, what: whatOf(name), why: why.cause ?? why, result })
+    return { name, documentVersion, why }
   }
 
   async #turnOf<T>(name: string, work: () => Promise<T>): Promise<T> {
@@ -196,6 +230,17 @@ export class Subjects {
       if (--turn.waiting === 0) this.#turns.delete(name)
     }
   }
+}
+
+const whatOf = (name: string) => `the schema subject ${JSON.stringify(name)}`
+
+function unreadable(error: unknown): UnreadableDocument {
+  if (error instanceof UnreadableDocument) return error
+  throw error
+}
+
+function outdate(loads: ReadonlySet<Load> = new Set()): void {
+  for (const load of loads) load.isOutdated = true
 }
 
 function readable(kept: Kept): Subject {

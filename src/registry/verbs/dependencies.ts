@@ -2,7 +2,7 @@
 // reference has the identity of its schema, so it is followed also after its subject was deleted for good.
 
 import { UnreadableDocument } from '../../store/store.ts'
-import { type Dependency, MOST_REFERENCES, type SchemaText } from '../format.ts'
+import { type Dependency, MOST_REFERENCES, MOST_SCHEMA_BYTES_WITH_REFERENCES, type SchemaText } from '../format.ts'
 import { type RegistryRefusal, refusals } from '../refusals.ts'
 import type { Content, Reference, StoredContent, StoredReference } from '../state/content.ts'
 import type { RegistryState } from '../state/state.ts'
@@ -45,7 +45,7 @@ export function normalizedReferences(references: readonly StoredReference[]): re
 
 /**
  * Resolves with all that these references lead to, each name once, and each behind those that it needs. Stops when
- * there are more than MOST_REFERENCES.
+ * there are more than MOST_REFERENCES, or more bytes than a schema may have with its references: it is refused then.
  */
 export async function dependenciesOf(
   state: RegistryState,
@@ -53,11 +53,14 @@ export async function dependenciesOf(
 ): Promise<readonly Dependency[]> {
   const found = new Map<string, Dependency>()
   const seen = new Set<string>()
+  let length = 0
+  const isFull = () => seen.size > MOST_REFERENCES || length > MOST_SCHEMA_BYTES_WITH_REFERENCES
   const visit = async (level: readonly StoredReference[]): Promise<void> => {
     for (const { name, guid } of level) {
-      if (seen.has(name) || seen.size > MOST_REFERENCES) continue
+      if (seen.has(name) || isFull()) continue
       seen.add(name)
       const content = await contentOf(state, guid)
+      length += content.schema.length
       await visit(content.references)
       found.set(name, { name, text: content.schema })
     }

@@ -65,6 +65,19 @@ test('a schema that takes too long or too much memory is refused, and its thread
     assert.equal(isUnusable(await each.examine('AVRO', source(toy('R')), 'new')), false)
 })
 
+test('each call of a thread is observed with its outcome, and what is kept is counted in bytes', async t => {
+  const seen: string[] = []
+  const observe = (verb: string, result: string, ms: number) => void seen.push(`${verb} ${result} ${ms >= 0}`)
+  const work = open(t, { cpuMs: 300, observe })
+  await work.examine('AVRO', source(toy('R')), 'new')
+  await work.examine('AVRO', source(toy('R')), 'new')
+  await work.examine('AVRO', source('{}'), 'new')
+  await work.examine('AVRO', source(toy('R', {}, { spin: true })), 'new')
+  await assert.rejects(work.compile('AVRO', source(toy('R', {}, { crash: true }))))
+  assert.deepEqual(seen, ['examine done true', 'examine invalid true', 'examine costly true', 'compile failed true'])
+  assert.ok(work.bytes > 0 && work.bytes < 5_000, `${work.bytes} bytes`)
+})
+
 test('a stored schema does not wait behind submitted ones', async t => {
   const work = open(t, { most: 1, cpuMs: 1_000 })
   const spinning = work.examine('AVRO', source(toy('R', {}, { spin: true })), 'new')

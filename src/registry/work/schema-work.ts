@@ -39,6 +39,8 @@ export interface SchemaWorkOptions {
   readonly most?: number
   readonly cpuMs?: number
   readonly memoryMiB?: number
+  /** Called after each call of a thread, with the time in ms since it was asked for. */
+  readonly observe?: (verb: SchemaCall[0], result: 'done' | 'invalid' | 'costly' | 'failed', ms: number) => void
 }
 
 const MOST_THREADS = 2
@@ -55,6 +57,8 @@ export class SchemaWork {
   readonly #stored: Threads
   readonly #cpuMs: number
   readonly #memoryMiB: number
+  readonly #clock: Clock
+  readonly #observe: NonNullable<SchemaWorkOptions['observe']>
   readonly #examined = new BoundedCache<string, Examined | Unusable>(EXAMINED_BYTES, examinedBytes)
   readonly #compared = new BoundedCache<string, readonly Difference[] | Unusable>(COMPARED_BYTES, comparedBytes)
   readonly #compiled = new BoundedCache<string, (Compiled & { readonly bytes: number }) | Unusable>(
@@ -65,7 +69,8 @@ export class SchemaWork {
   readonly #ready = new WeakSet<Thread>()
   readonly #running = new Map<string, Promise<unknown>>()
 
-  constructor({ clock, script, most = MOST_THREADS, cpuMs = CPU_MS, memoryMiB = MEMORY_MIB }: SchemaWorkOptions) {
+  constructor({ clock, script, observe, most = MOST_THREADS, ...limited }: SchemaWorkOptions) {
+    const { cpuMs = CPU_MS, memoryMiB = MEMORY_MIB } = limited
     const url = script ?? new URL('./schema-worker.ts', import.meta.url)
     const limits = { maxOldGenerationSizeMb: memoryMiB }
     const options = { name: 'schema', script: url, clock, limits, errorOf }
@@ -73,6 +78,13 @@ export class SchemaWork {
     this.#stored = new Threads({ ...options, most: 1 })
     this.#cpuMs = cpuMs
     this.#memoryMiB = memoryMiB
+    this.#clock = clock
+    this.#observe = observe ?? (() => {})
+  }
+
+  /** About the bytes of the results that are kept. */
+  get bytes(): number {
+    return this.#examined.bytes + this.#compared.bytes + this.#compiled.bytes
   }
 
   /** Ends the threads. Calls in progress fail with ThreadEnded. */
@@ -144,6 +156,19 @@ export class SchemaWork {
   }
 
   async #ask<T>(threads: Threads, call: SchemaCall): Promise<T | Unusable> {
+    const beganAtMs = this.#clock.monotonic()
+    let result: 'done' | 'invalid' | 'costly' | 'failed' = 'failed'
+    try {
+      const answer = await this.#answer<T>(threads, call)
+      const isRefused = typeof answer === 'object' && answer !== null && isUnusable(answer)
+      result = isRefused ? (answer.kind === 'costly' ? 'costly' : 'invalid') : 'done'
+      return answer
+    } finally {
+      this.#observe(call[0], result, this.#clock.monotonic() - beganAtMs)
+    }
+  }
+
+  async #answer<T>(threads: Threads, call: SchemaCall): Promise<T | Unusable> {
     const thread: Thread = await threads.take()
     try {
       if (!this.#ready.has(thread)) await thread.ask(READY)

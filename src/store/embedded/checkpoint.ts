@@ -89,14 +89,17 @@ export function loadCheckpoint(tables: Tables, contents: Contents): Checkpoint |
     stream.visibleEnd = stream.end
     contents.addStream(stream)
   }
+  const kinds = new Map<string, string>()
   for (const { key, value } of everything(tables, 'documents')) {
     const { kind, name, version } = fromJson<{ kind: string; name: string; version: number }>(value)
+    if (!kinds.has(kind)) kinds.set(kind, kind)
     contents.addHead({
       number: key.readUInt32BE(0),
-      kind,
+      // One text for all documents of a kind, of which there may be very many.
+      kind: kinds.get(kind)!,
       name,
       version,
-      changes: new Map(),
+      changes: null,
       changesStoring: null,
       dirty: false,
     })
@@ -291,7 +294,7 @@ export function takeCheckpoint(tables: Tables, contents: Contents, at: Position,
         if (!stream.removed) contents.dirtyStreams.add(stream)
       }
       for (const head of heads) {
-        head.changes = new Map([...(head.changesStoring ?? []), ...head.changes])
+        head.changes = new Map([...(head.changesStoring ?? []), ...(head.changes ?? [])])
         head.changesStoring = null
         head.dirty = true
         if (contents.head(head.kind, head.name) === head) contents.dirtyHeads.add(head)
@@ -325,8 +328,8 @@ function takeHead(head: Head): TakenHead {
   const { number, kind, name, version, changes } = head
   head.dirty = false
   head.changesStoring = changes
-  head.changes = new Map()
-  return { number, value: { kind, name, version }, changes }
+  head.changes = null
+  return { number, value: { kind, name, version }, changes: changes ?? new Map() }
 }
 
 export function goneKey(stream: number): Buffer {

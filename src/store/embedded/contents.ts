@@ -63,7 +63,8 @@ export interface Head {
   readonly kind: string
   readonly name: string
   version: number
-  changes: Overlay
+  /** The fields that changed since the last checkpoint was taken; null if none did, as in most of them. */
+  changes: Overlay | null
   changesStoring: Overlay | null
   dirty: boolean
 }
@@ -374,12 +375,13 @@ export class Contents {
       })
       return
     }
-    const head = known ?? { number, kind, name, version: 0, changes: new Map(), changesStoring: null, dirty: true }
+    const head = known ?? { number, kind, name, version: 0, changes: null, changesStoring: null, dirty: true }
     if (known === null) this.addHead(head)
     const before = head.version
     head.version = version
     head.dirty = true
     this.dirtyHeads.add(head)
+    head.changes ??= new Map()
     const restoreChanges = setRows(head.changes, changes)
     undo.push(() => {
       head.version = before

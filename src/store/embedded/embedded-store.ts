@@ -301,6 +301,7 @@ async function start(
     load: refuseClosed(verbs.load),
     version: refuseClosed(verbs.version),
     list: refuseClosed(verbs.list),
+    names: refuseClosed(verbs.names),
     commit: refuseUnmarked(verbs.commit),
     renewed: () => closed.promise,
     close: () => (closing ??= close()),
@@ -655,6 +656,8 @@ function verbsOf({ path, contents, rounds, reads, tables, incarnation }: Parts):
     version: (kind, name) => rounds.call(0, null, () => contents.head(kind, name)?.version ?? 0),
 
     list: kind => rounds.call(0, null, () => [...(contents.documents.get(kind)?.values() ?? [])].map(documentOf)),
+
+    names: kind => rounds.call(0, null, () => [...(contents.documents.get(kind)?.keys() ?? [])]),
 
     async commit(commit: Commit) {
       const { kind, name, expect, changes, remove = false, mayOverfill = false, isSynced = false } = commit

@@ -33,6 +33,7 @@ export interface Documents {
   load(kind: string, name: string): Promise<Document | null>
   version(kind: string, name: string): Promise<number>
   list(kind: string): Promise<readonly Document[]>
+  names(kind: string): Promise<readonly string[]>
   commit(commit: Commit): Promise<Committed | Conflict>
 }
 
@@ -89,6 +90,18 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
     }
   }
 
+  /** Resolves with the names in the index of a kind. */
+  async function namesOf(kind: string): Promise<readonly string[]> {
+    const indexes = await Promise.all(
+      keys
+        .buckets(kind)
+        .map(({ index, counter }) =>
+          readAt(index, counter, ['SMEMBERS', index]).catch(error => refuse(error, `reading ${index}`)),
+        ),
+    )
+    return indexes.flatMap(wordsOf)
+  }
+
   function settled(outcome: Committed | Conflict, isSettled: boolean, what: string): Committed | Conflict {
     if (outcome.kind === 'conflict' || isSettled) return outcome
     throw new OutcomeUnknown(`changing ${what}: done, but ${replicas} replicas have not confirmed it in time`)
@@ -108,17 +121,15 @@ export function createDocuments({ links, keys, rounds, replicas }: DocumentsRoom
       return versionOf(kind, name, reply as Buffer | null)
     },
 
+    async names(kind) {
+      const fixed = keys.fixed(kind)
+      return fixed === null ? await namesOf(kind) : (await listFixed(links, fixed, kind)).map(({ name }) => name)
+    },
+
     async list(kind) {
       const fixed = keys.fixed(kind)
       if (fixed !== null) return await listFixed(links, fixed, kind)
-      const indexes = await Promise.all(
-        keys
-          .buckets(kind)
-          .map(({ index, counter }) =>
-            readAt(index, counter, ['SMEMBERS', index]).catch(error => refuse(error, `reading ${index}`)),
-          ),
-      )
-      const names = indexes.flatMap(wordsOf)
+      const names = await namesOf(kind)
       const found: Document[] = []
       for (let at = 0; at < names.length; at += LIST_AT_ONCE) {
         const some = await Promise.all(names.slice(at, at + LIST_AT_ONCE).map(name => find(kind, name)))

@@ -153,6 +153,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     load: (kind, name) => call(() => documents.load(kind, name)),
     version: (kind, name) => call(() => documents.version(kind, name)),
     list: kind => call(() => documents.list(kind)),
+    names: kind => call(() => documents.names(kind)),
     commit: commit =>
       call(async () => {
         if (commit.expect === 0) await keepFormat(broker, keys.format)
