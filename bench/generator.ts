@@ -6,6 +6,7 @@
 //   node bench/generator.ts fetch   --port 9092 --topic bench --partitions 4  --connections 4 --in-flight 1 --seconds 3
 //   node bench/generator.ts produce ... --bytes 3221225472        this many bytes instead of a number of seconds
 //   node bench/generator.ts produce ... --only 1,4,7              these partitions, such as those that a broker leads
+//   node bench/generator.ts produce ... --batch batch.bin          this record batch in each request
 //   node bench/generator.ts produce ... --tls ca.pem               over TLS, with these authorities
 //   node bench/generator.ts fetch ... --follow                    waits at the end of the log for more, as consumers do
 
@@ -50,6 +51,7 @@ const { values, positionals } = parseArgs({
     'in-flight': { type: 'string', default: '5' },
     'batch-bytes': { type: 'string', default: '65536' },
     'record-bytes': { type: 'string', default: '1024' },
+    batch: { type: 'string' },
     'fetch-bytes': { type: 'string', default: '1048576' },
     seconds: { type: 'string', default: '3' },
     'warm-up': { type: 'string', default: '1' },
@@ -76,7 +78,10 @@ const wantedBytes = values.bytes === undefined ? null : Number(values.bytes)
 const warmUpMs = wantedBytes === null ? Number(values['warm-up']) * 1000 : 0
 const seconds = Number(values.seconds)
 
-const batch = prepareBatch(Number(values['batch-bytes']), Number(values['record-bytes']))
+const batch =
+  values.batch === undefined
+    ? prepareBatch(Number(values['batch-bytes']), Number(values['record-bytes']))
+    : readFileSync(values.batch)
 const startedAt = performance.now()
 let sentBytes = 0
 let measuredFrom: number | null = null

@@ -6,6 +6,7 @@
 //   node bench/paced.ts produce --port 9092 --topic bench --partitions 16 --rate 1000 --seconds 3
 //   node bench/paced.ts xadd    --port 6379               --partitions 16 --rate 1000 --seconds 3
 
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { parseArgs } from 'node:util'
 import { correlationOf, frameReader, prepareBatch, produceHead, readProduced, setCorrelation } from './frames.ts'
@@ -31,6 +32,8 @@ const { values, positionals } = parseArgs({
     'record-bytes': { type: 'string', default: '1024' },
     // If set: batches of this size, with as many records of words as fit, instead of single records.
     'batch-bytes': { type: 'string' },
+    // If set: the record batch in this file in each request.
+    batch: { type: 'string' },
     rate: { type: 'string', default: '1000' },
     seconds: { type: 'string', default: '3' },
     'warm-up': { type: 'string', default: '1' },
@@ -46,15 +49,18 @@ function refuse(what: string): never {
 }
 
 const recordBytes = Number(values['record-bytes'])
-const batches =
-  values['batch-bytes'] === undefined
-    ? [prepareBatch(recordBytes + 80, recordBytes)]
-    : wordBatches(recordBytes, Number(values['batch-bytes']))
+const batches = preparedBatches()
 const batch = batches[0]!
 const heads = Array.from({ length: Number(values.partitions) }, (_, partition) =>
   mode === 'produce' ? produceHead(values.topic, partition, batch.length) : commandHead(partition),
 )
 const tail = mode === 'produce' ? Buffer.alloc(0) : Buffer.from('\r\n')
+
+function preparedBatches(): readonly Buffer[] {
+  if (values.batch !== undefined) return [readFileSync(values.batch)]
+  if (values['batch-bytes'] !== undefined) return wordBatches(recordBytes, Number(values['batch-bytes']))
+  return [prepareBatch(recordBytes + 80, recordBytes)]
+}
 
 /** Returns different batches of one length. */
 function wordBatches(valueBytes: number, batchBytes: number): readonly Buffer[] {

@@ -18,6 +18,7 @@ import { consoleRecords } from './console/records.ts'
 import { fetch } from './fetch.ts'
 import { groups } from './groups.ts'
 import { ask, type Question } from './harness.ts'
+import { hostileRecords } from './hostile-records.ts'
 import { kafkaConsume, kafkaGenerator, kafkaLatency, kafkaProduce, kafkaStartup } from './kafka.ts'
 import { offload } from './offload.ts'
 import { offloadBeside } from './offload-beside.ts'
@@ -38,11 +39,14 @@ import { flood, reconnect } from './security.ts'
 import { slowReaders } from './slow-readers.ts'
 import { startup } from './startup.ts'
 import { tls } from './tls.ts'
+import { verdicts } from './verdicts.ts'
 import { waiting } from './waiting.ts'
 import { workerScale } from './worker-scale.ts'
 
 const QUESTIONS: readonly Question[] = [
   produce,
+  verdicts,
+  hostileRecords,
   fetch,
   beside,
   retention,

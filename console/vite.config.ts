@@ -21,12 +21,18 @@ const FILES = {
   overlays: /\/shell\/(help|account|palette-list|session-dialog)\.tsx$/,
   /** The commands for terminals, and their parts. */
   commands:
-    /\/(text\/((?:storage-)?commands|client-properties|shell)|shell\/(command-access|listeners)|parts\/(recipe-list|client-needs))\.tsx?$/,
+    /\/(text\/((?:(?:schema|storage)-)?commands|client-properties|shell)|shell\/(command-access|listeners)|parts\/(recipe-list|client-needs))\.tsx?$/,
   /** The list of records needs these, and so does everything that opens from it. */
   'record-basics': /\/(pages\/messages\/selection|parts\/payload-preview|api\/tail)\.tsx?$/,
-  produce: /\/(parts\/(payload|produce-[a-z]+)|text\/(hex|highlight|reindent-json))\.tsx?$/,
-  records:
-    /\/(pages\/messages\/(record|compare|live|standstill|nothing|group-start|log-neighbour)[a-z-]*|text\/line-diff)\.tsx?$/,
+  produce: /\/(parts\/(payload|produce-[a-z]+)|text\/(hex|reindent-json))\.tsx?$/,
+  records: /\/pages\/messages\/(record|compare|live|standstill|nothing|group-start|log-neighbour)[a-z-]*\.tsx?$/,
+  /** Texts of records and of schemas. */
+  texts: /\/(parts\/(text-block|difference)|text\/(highlight|line-diff))\.tsx?$/,
+  /** The pages of schemas need these, and so does the tab of a topic. */
+  'schema-basics': /\/pages\/schemas\/(marks|registry-gate|words)\.tsx?$/,
+  'schema-dialogs':
+    /\/(pages\/schemas\/(register|check|reference|level|mode|schema-draft)[a-z-]*|pages\/subject\/(delete|new)[a-z-]*)\.tsx?$/,
+  schemas: /\/pages\/(schemas|subject)\//,
   configs:
     /\/(pages\/topic\/(config-edits|config-input|config-name|config-text|config-groups|refusals)|text\/read-units)\.tsx?$/,
   'topic-tabs': /\/pages\/topic\/(topic-(configuration|access)|config-row)\.tsx?$/,

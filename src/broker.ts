@@ -44,6 +44,7 @@ import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log
 import type { Judge } from './log/judge.ts'
 import { type Logs, openLogs, type RoundShare } from './log/logs.ts'
 import type { RoundReport } from './log/round.ts'
+import { openJudge, type RegistryJudge } from './registry/judge/judge.ts'
 import { openRegistry, type Registry, type RegistryRooms } from './registry/registry.ts'
 import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
@@ -79,7 +80,7 @@ export interface BrokerOptions {
   readonly hasHttp?: boolean
   /** Gives clients their policies in place of the stored rules, for tests of what a policy allows. */
   readonly policies?: Policies
-  /** Judges the records that are produced, for tests. By default none are judged. */
+  /** Judges the records that are produced in place of the schema registry, for tests. */
   readonly judge?: Judge
   /** Routes and limits that replace the broker's own, for tests of rules that every route must follow. */
   readonly http?: HttpOverrides
@@ -140,7 +141,7 @@ const ORDER = startOrder<Given>()
   .step('the cluster', openCluster, ({ cluster }) => cluster.close())
   .step('the catalogue', openTopics)
   .step('the remote tier', openTier, ({ remoteTier }) => remoteTier?.close())
-  .step('the schema registry', openSchemas, ({ registry }) => registry?.close())
+  .step('the schema registry', openSchemas, closeSchemas)
   .step('the logs', openPartitions, ({ logs }) => logs.close())
   .step('the groups', openCoordinator, ({ groups }) => groups.close())
   .step('the producer ids', made => ({ producerIds: openProducerIds(made.store, made) }))
@@ -374,13 +375,32 @@ async function openTier(made: Given & { readonly store: Store; readonly catalogu
   return { remoteTier: await openRemoteTier(made) }
 }
 
-/** Null if it is switched off. */
-function openSchemas(made: Given & { readonly store: Store }): { readonly registry: Registry | null } {
-  const { settings } = made
+/** Both are null if the registry is switched off. */
+function openSchemas(made: Given & { readonly store: Store }): Schemas {
+  const { settings, clock, metrics, isShared } = made
+  if (!settings.get('schema-registry.enabled')) return { registry: null, judge: null }
   const defaultLevel = settings
     .get('schema-registry.default-compatibility')
     .toUpperCase() as RegistryRooms['defaultLevel']
-  return { registry: settings.get('schema-registry.enabled') ? openRegistry({ ...made, defaultLevel }) : null }
+  const registry = openRegistry({ ...made, defaultLevel })
+  const judge = openJudge({
+    judged: registry.judged,
+    clock,
+    metrics,
+    isAlone: !isShared,
+    isOnByDefault: settings.get('schema-registry.validate-produce'),
+    recordCpuMs: settings.get('schema-registry.validate-timeout'),
+  })
+  return { registry, judge }
+}
+
+interface Schemas {
+  readonly registry: Registry | null
+  readonly judge: RegistryJudge | null
+}
+
+async function closeSchemas({ registry, judge }: Schemas): Promise<void> {
+  await Promise.all([registry?.close(), judge?.close()])
 }
 
 async function openPartitions(
@@ -389,6 +409,7 @@ async function openPartitions(
     readonly cluster: Cluster
     readonly catalogue: CatalogueKeeper
     readonly remoteTier: BrokerTier | null
+    readonly judge: RegistryJudge | null
   },
 ) {
   const { store, cluster, remoteTier } = made
@@ -398,7 +419,7 @@ async function openPartitions(
       leadership: cluster,
       committedUpTo: committedBounds(store),
       coldTier: remoteTier,
-      judge: made.judgeInstead ?? null,
+      judge: made.judgeInstead ?? made.judge,
     }),
     readPositions: openReadPositions(made.clock),
   }

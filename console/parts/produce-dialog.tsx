@@ -6,6 +6,7 @@ import { type FormEvent, useRef, useState } from 'react'
 import type { ShownRecord } from '../../src/api/messages.ts'
 import { Problem } from '../api/problem.ts'
 import { useChange, useRead } from '../api/queries.ts'
+import { useCapability } from '../shell/capabilities.ts'
 import { toast } from '../shell/toasts.tsx'
 import { count } from '../text/format.ts'
 import { Action, Button } from './button.tsx'
@@ -30,6 +31,7 @@ export function ProduceDialog({ topic, from, onClose, onProduced }: ProduceProps
   const [first] = useState(() => (from === undefined ? EMPTY_DRAFT : draftOf(from)))
   const [draft, setDraft] = useState(first)
   const description = useRead('describe topic', { params: { topic } }, { everyMs: 0 })
+  const hasRegistry = useCapability('schema-registry')?.state === 'on'
   const produce = useChange('produce messages')
   const [refused, setRefused] = useState<Problem | null>(null)
   const problem = produce.problem ?? refused
@@ -80,20 +82,28 @@ export function ProduceDialog({ topic, from, onClose, onProduced }: ProduceProps
         {draft.value.kind !== 'null' && (
           <ContentField
             label="Value"
-            kinds={['text', 'base64']}
+            kinds={hasRegistry || draft.value.kind === 'schema' ? ['text', 'base64', 'schema'] : ['text', 'base64']}
             content={draft.value}
             rows={8}
             isFirst
             error={objections.value}
+            schemaError={objections.valueSchema}
+            subject={`${topic}-value`}
             onChange={value => change({ value })}
           />
         )}
         <ContentField
           label="Key"
-          kinds={['null', 'text', 'base64']}
+          kinds={
+            hasRegistry || draft.key.kind === 'schema'
+              ? ['null', 'text', 'base64', 'schema']
+              : ['null', 'text', 'base64']
+          }
           content={draft.key}
           rows={1}
           error={objections.key}
+          schemaError={objections.keySchema}
+          subject={`${topic}-key`}
           hint="Records with the same key go to the same partition."
           onChange={key => change({ key })}
         />

@@ -37,6 +37,30 @@ test('a record is produced again with the same bytes, and the headers in their o
   })
 })
 
+test('a key or value that was decoded with a schema is encoded with it again, and other bytes stay as they are', () => {
+  const schema = { id: 7, subject: 'refunds-value', version: 2, type: 'PROTOBUF' as const, message: 'shop.Refund' }
+  const lost = {
+    status: 'schema-not-found' as const,
+    base64: 'AAAAAAk=',
+    bytes: 5,
+    truncated: false,
+    schema: { id: 9 },
+  }
+  const draft = draftOf({ ...RECORD, key: lost, value: { ...text('{"id":"1"}'), schema } })
+  const { key, value } = messageOf(draft)
+  assert.deepEqual(key, { base64: 'AAAAAAk=' })
+  assert.deepEqual(value, { text: '{"id":"1"}', schema: { name: '7', message: 'shop.Refund' } })
+  const named = (name: string) =>
+    messageOf({ ...draft, value: { kind: 'schema', typed: '1', schema: { name, message: '' } } }).value
+  assert.deepEqual(named(' orders-value:3 '), { text: '1', schema: { name: 'orders-value:3' } })
+})
+
+test('an objection to a schema is at its own field', () => {
+  const fields = { 'messages.0.value.schema': 'not found', 'messages.0.key.text': 'at /id: expected a number' }
+  const found = objectionsOf({ code: 'INVALID_REQUEST', detail: '', fields }, EMPTY_DRAFT)
+  assert.deepEqual([found.valueSchema, found.value, found.key], ['not found', undefined, 'at /id: expected a number'])
+})
+
 test('a header without its tick is left out', () => {
   const draft = draftOf(RECORD)
   const headers = draft.headers.map(header => ({ ...header, isSent: header.id !== 0 }))

@@ -1,17 +1,26 @@
 // The form of the dialog Produce as data: what the user typed, the record that it means, and which field a refusal is
 // about. The rules are the broker's.
 
-import type { Content, NewMessages, ShownRecord, ShownValue } from '../../src/api/messages.ts'
+import type { Content, KeyOrValue, NewMessages, ShownRecord, ShownValue } from '../../src/api/messages.ts'
 import type { Problem } from '../api/problem.ts'
 
 type NewMessage = NewMessages['messages'][number]
 
-/** `null` is no content at all, which is not the same as an empty text. */
-export type ContentKind = 'text' | 'base64' | 'null'
+/** `null` is no content at all, which is not the same as an empty text. `schema` is JSON that the broker encodes. */
+export type ContentKind = 'text' | 'base64' | 'null' | 'schema'
 
 export interface ContentDraft {
   readonly kind: ContentKind
   readonly typed: string
+  /** The schema of the kind `schema`; undefined until the user or the record names one. */
+  readonly schema?: SchemaDraft
+}
+
+export interface SchemaDraft {
+  /** An id, a subject, or a subject with a version. */
+  readonly name: string
+  /** The Protobuf message; an empty text is the first one of the schema. */
+  readonly message: string
 }
 
 export interface HeaderDraft {
@@ -44,12 +53,19 @@ export const EMPTY_DRAFT: Draft = {
 /** Returns a draft of the same record, for the partition that it was in. The record must be whole. */
 export function draftOf(record: ShownRecord): Draft {
   return {
-    key: contentDraftOf(record.key),
-    value: contentDraftOf(record.value),
+    key: partDraftOf(record.key),
+    value: partDraftOf(record.value),
     headers: record.headers.map(({ key, value }, id) => ({ id, key, value: contentDraftOf(value), isSent: true })),
     partition: record.partition,
     timestamp: null,
   }
+}
+
+/** A key or value that was decoded with a schema is encoded with it again. */
+function partDraftOf(value: ShownValue | null): ContentDraft {
+  const id = value?.schema?.id
+  if (value?.text === undefined || id === undefined) return contentDraftOf(value)
+  return { kind: 'schema', typed: value.text, schema: { name: String(id), message: value.schema?.message ?? '' } }
 }
 
 function contentDraftOf(value: ShownValue | null): ContentDraft {
@@ -61,8 +77,8 @@ function contentDraftOf(value: ShownValue | null): ContentDraft {
 export function messageOf({ key, value, headers, partition, timestamp }: Draft): NewMessage {
   return {
     ...(partition === null ? {} : { partition }),
-    key: contentOf(key),
-    value: contentOf(value),
+    key: partOf(key),
+    value: partOf(value),
     headers: sentHeaders(headers).map(header => ({ key: header.key, value: contentOf(header.value) })),
     ...(timestamp === null ? {} : { timestamp }),
   }
@@ -72,11 +88,19 @@ function sentHeaders(headers: readonly HeaderDraft[]): readonly HeaderDraft[] {
   return headers.filter(({ isSent }) => isSent)
 }
 
+function partOf(draft: ContentDraft): KeyOrValue | null {
+  if (draft.kind !== 'schema') return contentOf(draft)
+  const { name = '', message = '' } = draft.schema ?? {}
+  return { text: draft.typed, schema: { name: name.trim(), ...(message === '' ? {} : { message }) } }
+}
+
 function contentOf({ kind, typed }: ContentDraft): Content | null {
   switch (kind) {
     case 'null':
       return null
     case 'text':
+    // A header has no schema.
+    case 'schema':
       return { text: typed }
     case 'base64':
       // Tools break long base64 into lines.
@@ -87,6 +111,8 @@ function contentOf({ kind, typed }: ContentDraft): Content | null {
 export interface Objections {
   readonly key?: string
   readonly value?: string
+  readonly keySchema?: string
+  readonly valueSchema?: string
   readonly partition?: string
   readonly timestamp?: string
   /** By the id of the header. */
@@ -95,7 +121,12 @@ export interface Objections {
   readonly isElsewhere: boolean
 }
 
-type FieldName = 'key' | 'value' | 'partition' | 'timestamp'
+type FieldName = 'key' | 'value' | 'keySchema' | 'valueSchema' | 'partition' | 'timestamp'
+
+/** A record that its schema does not fit is refused by its part. */
+function fieldOf({ code, detail }: Pick<Problem, 'code' | 'detail'>): FieldName | undefined {
+  return code === 'INVALID_RECORD' && /\bvalue\b/.test(detail) ? 'value' : FIELD_OF_CODE[code]
+}
 
 /** Which field a refusal is about that names none. */
 const FIELD_OF_CODE: Readonly<Record<string, FieldName>> = {
@@ -113,14 +144,15 @@ export function objectionsOf(problem: Pick<Problem, 'code' | 'detail' | 'fields'
   const found: { [Name in FieldName]?: string } = {}
   let isElsewhere = false
   for (const [path, objection] of Object.entries(problem.fields)) {
-    const [, name, index] = /^messages\.0\.(\w+)(?:\.(\d+))?/.exec(path) ?? []
+    const [, name, index] = /^messages\.0\.(\w+)(?:\.(\d+|schema))?/.exec(path) ?? []
     const header = name === 'headers' ? sentHeaders(draft.headers)[Number(index)] : undefined
     if (header !== undefined) headers.set(header.id, objection)
+    else if ((name === 'key' || name === 'value') && index === 'schema') found[`${name}Schema`] = objection
     else if (name === 'key' || name === 'value' || name === 'partition' || name === 'timestamp') found[name] = objection
     else isElsewhere = true
   }
   if (Object.keys(problem.fields).length === 0) {
-    const field = FIELD_OF_CODE[problem.code]
+    const field = fieldOf(problem)
     if (field === undefined) isElsewhere = true
     else found[field] = problem.detail
   }

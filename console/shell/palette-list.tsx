@@ -1,11 +1,12 @@
-// The list of the palette (palette.tsx): the pages, verbs, topics and groups whose name contains the typed text, and
-// the one that is chosen.
+// The list of the palette (palette.tsx): the pages, verbs, topics, groups and subjects whose name contains the typed
+// text, and the one that is chosen.
 
 import { useEffect, useState } from 'react'
 import { type Page, type PageId, pages } from '../../src/api/pages.ts'
 import type { Operation } from '../api/client.ts'
 import { queryClient, useRead } from '../api/queries.ts'
 import { type Target, useGo } from './address.tsx'
+import { useCapability } from './capabilities.ts'
 import { setPreference, usePreference } from './preferences.ts'
 import { useSession } from './session.tsx'
 import { useShell } from './shell.ts'
@@ -43,6 +44,8 @@ export function PaletteList({ id: list, typed, pressed, onFollowed, onChosen, on
   const query = { q: typed.trim(), limit: MOST_NAMES }
   const topics = useRead('list topics', { query: { ...query, fields: 'name' } }, { isWanted: named, everyMs: 0 })
   const groups = useRead('list groups', { query }, { isWanted: named, everyMs: 0 })
+  const hasRegistry = useCapability('schema-registry')?.state === 'on'
+  const subjects = useRead('list schema subjects', { query }, { isWanted: named && hasRegistry, everyMs: 0 })
 
   const visit = (target: Target<PageId>) => () => go(target)
   const ways: Entry[] = (Object.keys(pages) as PageId[]).flatMap(id => {
@@ -57,6 +60,17 @@ export function PaletteList({ id: list, typed, pressed, onFollowed, onChosen, on
       operation: 'create topic',
       run: () => go({ page: 'topics', search: { create: true } }),
     },
+    ...(hasRegistry
+      ? [
+          {
+            id: 'schema',
+            label: 'Register schema',
+            kind: 'Do',
+            operation: 'register schema' as const,
+            run: () => go({ page: 'schemas', search: { register: true } }),
+          },
+        ]
+      : []),
     {
       id: 'user',
       label: 'Create console user',
@@ -105,6 +119,12 @@ export function PaletteList({ id: list, typed, pressed, onFollowed, onChosen, on
           kind: 'Group',
           run: visit({ page: 'group', params: { group: groupId } } as Target<PageId>),
         })),
+        ...(subjects.data?.subjects ?? []).map(({ subject }) => ({
+          id: `subject ${subject}`,
+          label: subject,
+          kind: 'Subject',
+          run: visit({ page: 'subject', params: { subject } } as Target<PageId>),
+        })),
       ]
     : []
   const entries = [...found, ...names]
@@ -147,7 +167,9 @@ export function PaletteList({ id: list, typed, pressed, onFollowed, onChosen, on
           </div>
         ))}
       </div>
-      {entries.length === 0 && <p className="mt-2 text-muted">No page, topic, group or verb contains “{typed}”.</p>}
+      {entries.length === 0 && (
+        <p className="mt-2 text-muted">No page, topic, group, subject or verb contains “{typed}”.</p>
+      )}
     </>
   )
 }

@@ -1,7 +1,7 @@
-// The palette: go to a page, a topic or a group by typing a part of its name, or run a verb. A combobox after the
-// pattern of WAI-ARIA: the focus stays in the field, the arrows choose. The field is part of the first load, so that it
-// gets every key that follows Ctrl K. The list (palette-list.tsx) is loaded when the palette first opens, and then
-// follows the keys that came before.
+// The palette: go to a page, a topic, a group or a subject by typing a part of its name, or run a verb. A combobox
+// after the pattern of WAI-ARIA: the focus stays in the field, the arrows choose. The field is part of the first load,
+// so that it gets every key that follows Ctrl K. The list (palette-list.tsx) is loaded when the palette first opens,
+// and then follows the keys that came before.
 
 import { useId, useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
@@ -24,7 +24,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={chosen}
-        aria-label="Part of a page, topic, group or verb"
+        aria-label="Part of a page, topic, group, subject or verb"
         autoComplete="off"
         spellCheck={false}
         value={typed}

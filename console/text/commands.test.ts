@@ -114,6 +114,35 @@ test('the remote tier has commands of ketch and curl alone', () => {
   ])
 })
 
+test('the schema registry has commands of ketch and curl alone', () => {
+  const lines = (task: Task) => {
+    const recipes = commandsFor(task, open)
+    assert.deepEqual(
+      recipes.map(({ tool }) => tool),
+      ['ketch', 'curl'],
+    )
+    return recipes.map(recipe => recipe.command!.replace('http://localhost:8080/api/v1/schemas', '…'))
+  }
+  assert.deepEqual(lines({ do: 'list-subjects', q: '', deleted: 'hide' }), [
+    'ketch schemas list --deleted=hide',
+    "curl '…/subjects?deleted=hide'",
+  ])
+  assert.deepEqual(lines({ do: 'list-subjects', q: 'it has' })[0], "ketch schemas list --filter='it has'")
+  assert.deepEqual(lines({ do: 'show-schema', subject: 'a/b', version: 3 }), [
+    'ketch schemas show a/b 3',
+    'curl …/subjects/a%2Fb/versions/3',
+  ])
+  assert.deepEqual(lines({ do: 'show-schema', subject: '-x', version: 3 })[0], 'ketch schemas show -- -x 3')
+  assert.deepEqual(lines({ do: 'compare-schemas', subject: 'a', from: 1, to: 3 }), [
+    'ketch schemas diff a 1 3',
+    "curl '…/subjects/a/versions/3/diff?against=1'",
+  ])
+  assert.deepEqual(lines({ do: 'list-judged-topics', q: 'ord', all: true }), [
+    'ketch schemas topics --filter=ord --all',
+    "curl '…/topics?q=ord&all=true'",
+  ])
+})
+
 test('a topic is created with its partitions and configs', () => {
   const task: Task = { do: 'create-topic', topic: 'orders', partitions: 3, configs: { 'retention.ms': '60000' } }
   assert.equal(command('ketch', task), 'ketch topics create orders --partitions=3 --config=retention.ms=60000')

@@ -10,6 +10,7 @@ import {
   type SettingsFile,
   TOKEN_ENDPOINT,
 } from './client-properties.ts'
+import { curlSchemas, isSchemaTask, ketchSchemas, type SchemaTask } from './schema-commands.ts'
 import { option, quote, Unquotable } from './shell.ts'
 import { curlStorage, isStorageTask, ketchStorage, type StorageTask } from './storage-commands.ts'
 
@@ -23,6 +24,7 @@ export interface CommandAccess extends ClientAccess {
 
 export type Task =
   | StorageTask
+  | SchemaTask
   | { readonly do: 'list-topics' }
   | {
       readonly do: 'create-topic'
@@ -130,6 +132,10 @@ function ketch(task: Task, { url, apiUser }: CommandAccess): string | null {
     const { verb, names = [], options } = ketchStorage(task)
     return run(`storage ${verb}`, names, options)
   }
+  if (isSchemaTask(task)) {
+    const { verb, names = [], options } = ketchSchemas(task)
+    return run(`schemas ${verb}`, names, options)
+  }
   switch (task.do) {
     case 'list-topics':
       return run('topics list', null)
@@ -214,7 +220,7 @@ function kafkaTool(task: Task, access: CommandAccess): string | null {
   // The version 4.2 warns of these two names, and earlier versions know no others.
   const consume = (words: readonly string[]) => run('kafka-console-consumer', words, '--consumer.config')
   const produce = (words: readonly string[]) => run('kafka-console-producer', words, '--producer.config')
-  if (isStorageTask(task)) return null
+  if (isStorageTask(task) || isSchemaTask(task)) return null
   switch (task.do) {
     case 'list-topics':
       return run('kafka-topics', ['--list'])
@@ -285,8 +291,8 @@ function curl(task: Task, access: CommandAccess): string | null {
       body === undefined ? [] : ['-H', quote('content-type: application/json'), '-d', quote(JSON.stringify(body))]
     return ['curl', ...options, ...session, ...sent, quote(url)].join(' ')
   }
-  if (isStorageTask(task)) {
-    const { path, ...request } = curlStorage(task, inPath)
+  if (isStorageTask(task) || isSchemaTask(task)) {
+    const { path, ...request } = isStorageTask(task) ? curlStorage(task, inPath) : curlSchemas(task, inPath)
     return run(path, request)
   }
   switch (task.do) {

@@ -12,17 +12,18 @@ export type StorageTask =
   | { readonly do: 'retry-failed-jobs'; readonly topic?: string }
   | { readonly do: 'show-segment'; readonly topic: string; readonly partition: number; readonly base: number }
 
-/** The words of `ketch storage`. */
-interface KetchWords {
+/** The words behind `ketch storage`. */
+export interface KetchWords {
   readonly verb: string
   readonly names?: readonly string[]
   readonly options?: readonly string[]
 }
 
-const given = (names: Readonly<Record<string, string | undefined>>) =>
+/** Returns the names that have a value. */
+export const given = (names: Readonly<Record<string, string | undefined>>) =>
   Object.entries(names).filter((each): each is [string, string] => each[1] !== undefined && each[1] !== '')
 
-const options = (names: Readonly<Record<string, string | undefined>>) =>
+export const options = (names: Readonly<Record<string, string | undefined>>) =>
   given(names).map(([name, value]) => option(`--${name}`, value))
 
 export function ketchStorage(task: StorageTask): KetchWords {
@@ -47,7 +48,7 @@ export function ketchStorage(task: StorageTask): KetchWords {
 }
 
 /** A request of the admin API. The names are encoded in the path by `inPath`. */
-interface Asked {
+export interface Asked {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly body?: unknown

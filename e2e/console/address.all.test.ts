@@ -8,6 +8,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { NAMES, seed } from './seeded.ts'
+import { seedSchemas } from './seeded-schemas.ts'
 import { seedTier } from './seeded-tier.ts'
 import { addressOf, pageStops, settle } from './tour.ts'
 import { ADMIN, startTieredWorld, type TieredWorld } from './world.ts'
@@ -49,6 +50,7 @@ describe('the address of a page', { skip: noBrowser, concurrency: 2 }, () => {
   before(async () => {
     world = await startTieredWorld(own, 'embedded')
     await seed(world)
+    await seedSchemas(world)
     await seedTier(world)
     browser = await openBrowser()
     for (const _ of [0, 1]) {

@@ -9,6 +9,7 @@ import { builtFolder } from '../../scripts/console-build.mjs'
 import { type PageId, pages } from '../../src/api/pages.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
 import { seed } from './seeded.ts'
+import { seedSchemas } from './seeded-schemas.ts'
 import { seedTier } from './seeded-tier.ts'
 import { addressOf, openPages, settle } from './tour.ts'
 import { ADMIN, ensureConsole, startTieredWorld } from './world.ts'
@@ -80,6 +81,7 @@ describe('the sizes of the console', () => {
   }, async t => {
     const world = await startTieredWorld(t, 'embedded')
     await seed(world)
+    await seedSchemas(world)
     await seedTier(world)
     const browser = await openBrowser()
     t.after(() => browser.close())

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import type { Capability } from '../../src/api/capabilities.ts'
-import { STORAGE_TABS } from '../../src/api/pages.ts'
+import { SCHEMA_TABS, STORAGE_TABS, SUBJECT_TABS } from '../../src/api/pages.ts'
 import { CAPABILITIES } from '../../src/api/words.ts'
 import type { Values } from '../../src/settings/settings.ts'
 import { adminClient } from '../../testing/admin-client.ts'
@@ -21,7 +21,7 @@ import { ADMIN, ensureConsole, must, startTieredWorld, startWorld } from './worl
 /** The frame of each page asks for these. */
 const OF_FRAME: ReadonlySet<Operation | null> = new Set<Operation>(['describe session', 'show capabilities'])
 
-const OFF: Partial<Values> = { 'admin.message-export-enabled': false }
+const OFF: Partial<Values> = { 'admin.message-export-enabled': false, 'schema-registry.enabled': false }
 
 describe('the console on a broker with other settings', { skip: noBrowser }, () => {
   let browser: Browser
@@ -77,29 +77,52 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
       await page.goto(addressOf('messages', { decode: 'registry' }, { topic: NAMES.topic }))
       await settle(page)
       await says(page, because, state !== 'on')
+      await offersNothing(
+        page,
+        [
+          ...SCHEMA_TABS.map(tab => addressOf('schemas', { tab })),
+          ...SUBJECT_TABS.map(tab => addressOf('subject', { tab })),
+        ],
+        { state, because },
+        // The name of a subject can be copied.
+        'main button:not([title="Copy subject name"])',
+      )
     },
-    'remote-tier': async (page, { state, because }) => {
-      const sent: (Operation | null)[] = []
-      page.on('request', request => {
-        if (request.url().includes('/api/')) sent.push(operationOf(request.method(), request.url()))
-      })
-      for (const tab of STORAGE_TABS.filter(each => each !== 'local' && each !== 'segments')) {
-        await leave(page)
-        sent.length = 0
-        await page.goto(addressOf('storage', { tab }))
-        await settle(page)
-        await says(page, because, state !== 'on')
-        if (state === 'on') continue
-        assert.equal(await page.locator('main button').count(), 0, `${tab} has a button`)
-        assert.deepEqual(
-          sent.filter(each => !OF_FRAME.has(each)),
-          [],
-          `${tab} asks for what is absent`,
-        )
-      }
-    },
+    'remote-tier': (page, capability) =>
+      offersNothing(
+        page,
+        STORAGE_TABS.filter(each => each !== 'local' && each !== 'segments').map(tab => addressOf('storage', { tab })),
+        capability,
+      ),
     compaction: 'a new topic has its configs once its policy compacts (journeys/segments.ts)',
     mcp: 'it has no page',
+  }
+
+  /** Checks that the pages of a capability say why it is not there, and then have no button and ask for nothing. */
+  async function offersNothing(
+    page: Page,
+    addresses: readonly string[],
+    { state, because }: Pick<Capability, 'state' | 'because'>,
+    buttons = 'main button',
+  ): Promise<void> {
+    const sent: (Operation | null)[] = []
+    page.on('request', request => {
+      if (request.url().includes('/api/')) sent.push(operationOf(request.method(), request.url()))
+    })
+    for (const address of addresses) {
+      await leave(page)
+      sent.length = 0
+      await page.goto(address)
+      await settle(page)
+      await says(page, because, state !== 'on')
+      if (state === 'on') continue
+      assert.equal(await page.locator(buttons).count(), 0, `${address} has a button`)
+      assert.deepEqual(
+        sent.filter(each => !OF_FRAME.has(each)),
+        [],
+        `${address} asks for what is absent`,
+      )
+    }
   }
 
   async function says(page: Page, because: string | null, isExpected: boolean): Promise<void> {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type CommandAccess, commandsFor, type Task, type Tool } from '../../console/text/commands.ts'
-import { signInAt } from '../../testing/admin-client.ts'
+import { adminClient, signInAt } from '../../testing/admin-client.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { makeCertificate } from '../../testing/certificate.ts'
 import { hasProgram } from '../../testing/programs.ts'
@@ -69,6 +69,21 @@ test('the commands for an open broker do what they say with names that a shell w
     // One tool writes JSON, the other the text itself.
     assert.ok(shown.includes(key.text) || shown.includes(JSON.stringify(key.text).slice(1, -1)), `${tool}: ${shown}`)
   }
+
+  const admin = adminClient(url)
+  const subject = `-it's "$(id)"/value`
+  const path = `/api/v1/schemas/subjects/${encodeURIComponent(subject)}/versions`
+  for (const doc of ['first', 'second']) {
+    const schema = JSON.stringify({ type: 'record', name: 'R', doc, fields: [] })
+    assert.equal((await admin.ask('POST', path, { schema })).status, 200)
+  }
+  for (const tool of ['ketch', 'curl'] as const) {
+    assert.match(await shell.run(tool, { do: 'list-subjects', q: 'ID' }), /-it's/, tool)
+    assert.match(await shell.run(tool, { do: 'show-schema', subject, version: 1 }), /first/, tool)
+    assert.match(await shell.run(tool, { do: 'compare-schemas', subject, from: 1, to: 2 }), /first.*second/s, tool)
+    assert.match(await shell.run(tool, { do: 'list-judged-topics', all: true }), /-orders/, tool)
+  }
+
   const timestamp = 0
   assert.equal((await shell.run('curl', { do: 'consume', topic, at: { timestamp } })).trim().split('\n').length, 4)
   assert.match(await shell.run('kcat', { do: 'consume', topic, at: { timestamp } }, { until: /curl/ }), /kcat/)

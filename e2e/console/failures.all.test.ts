@@ -13,6 +13,7 @@ import { noBrowser, openBrowser, signIn, visit, visitAs } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { type Operation, operationOf } from './operations.ts'
 import { seed } from './seeded.ts'
+import { seedSchemas } from './seeded-schemas.ts'
 import { seedTier } from './seeded-tier.ts'
 import { addressOf, leave, pageStops as ownStops, settle } from './tour.ts'
 import { ADMIN, startTieredWorld, type TieredWorld } from './world.ts'
@@ -118,6 +119,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
   before(async () => {
     world = await startTieredWorld(own, 'embedded')
     await seed(world)
+    await seedSchemas(world)
     await seedTier(world)
     browser = await openBrowser()
   })

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { type PageId, pages, type Page as Row } from '../../src/api/pages.ts'
+import { type PageId, pages, type Page as Row, SUBJECT_TABS } from '../../src/api/pages.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { freePort } from '../../testing/free-port.ts'
 import { startRealProvider } from '../sso/provider.ts'
@@ -13,6 +13,7 @@ import { suiteCleanUp } from './clean-ups.ts'
 import {
   HOSTILE,
   HOSTILE_TOPICS,
+  hostileSchema,
   LONG_LINES,
   LONG_LINES_TOPIC,
   plant,
@@ -33,10 +34,12 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
   let visited: Visit
   let page: Page
   let groups: readonly string[] = []
+  let subjects: readonly string[] = []
   before(async () => {
     world = await startWorld(own, 'embedded')
     const planted = await plant(world)
     groups = planted.groups
+    subjects = planted.subjects
     console.log(
       `refused by the broker: ${[...new Set(planted.refused)].map(each => `${each} ×${planted.refused.filter(other => other === each).length}`).join(', ')}`,
     )
@@ -110,6 +113,8 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
       addressOf('topics'),
       addressOf('groups'),
       addressOf('groups', { sort: 'groupId' }),
+      addressOf('schemas'),
+      addressOf('schemas', { tab: 'topics', all: true }),
       addressOf('brokers'),
       addressOf('storage'),
       addressOf('security', { tab: 'users' }),
@@ -145,6 +150,34 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
       await page.goto(addressOf('group', {}, { group }))
       await settle(page)
       assert.equal(await copied('Copy group id'), group)
+    }
+  })
+
+  test('as names of subjects, and in their schemas', { timeout: 180_000 }, async () => {
+    assert.ok(subjects.length > 10, subjects.join(' | '))
+    await sufferAll(
+      subjects.flatMap(subject => [
+        ...SUBJECT_TABS.map(tab => addressOf('subject', { tab }, { subject })),
+        addressOf('subject', { version: 1 }, { subject }),
+      ]),
+    )
+    await page.goto(addressOf('schemas', { tab: 'ids', id: 1 }))
+    await settle(page)
+    for (const [at, subject] of subjects.entries()) {
+      await page.goto(addressOf('subject', { version: 1 }, { subject }))
+      await settle(page)
+      assert.equal(await copied('Copy subject name'), subject)
+      await page.getByRole('button', { name: 'As stored' }).click()
+      assert.deepEqual(JSON.parse(await copied(/^Copy schema$/)), JSON.parse(hostileSchema(subject)))
+      // Every dialog names the subject in the same way.
+      for (const verb of at < 3 ? ['New version', 'Level', 'Delete subject'] : ['Level']) {
+        await page.getByRole('button', { name: verb, exact: true }).click()
+        const dialog = page.locator('dialog[open]:not(:has([role=status][aria-label=Loading]))')
+        await dialog.waitFor()
+        assert.equal(await overflow(page), 0, verb)
+        await page.keyboard.press('Escape')
+        await dialog.waitFor({ state: 'detached' })
+      }
     }
   })
 

@@ -1,6 +1,7 @@
 // Texts that try to run as a script, to break the layout, or to look like another text, and a broker that has them in
 // every place where a client can put a text.
 
+import type { AdminClient } from '../../testing/admin-client.ts'
 import type { Wire } from '../../testing/wire.ts'
 import { commitAs, joinAs, produceAs } from './seeded.ts'
 import { must, type World } from './world.ts'
@@ -51,6 +52,7 @@ export const RECORDS_TOPIC = 'hostile-records'
 
 interface Planted {
   readonly groups: readonly string[]
+  readonly subjects: readonly string[]
   /** The places where the broker refuses a text, for the output. */
   readonly refused: readonly string[]
 }
@@ -103,7 +105,29 @@ export async function plant({ admin, connect }: World): Promise<Planted> {
   for (const [at, text] of HOSTILE.entries())
     if (await isTaken(() => joinOrCommit(connect, wire, at, text))) groups.push(throughUtf8(text))
     else refused.push('group')
-  return { groups, refused }
+  return { groups, subjects: await plantSubjects(admin), refused }
+}
+
+/** The text of the schema of each hostile subject. */
+export const hostileSchema = (text: string) =>
+  JSON.stringify({ title: text, description: `${text} again`, enum: [text] })
+
+/** Resolves with the texts that can be names of subjects. Each subject has two versions, and refers to the first one. */
+async function plantSubjects(admin: AdminClient): Promise<readonly string[]> {
+  const subjects: string[] = []
+  for (const text of HOSTILE.map(throughUtf8)) {
+    const path = `/api/v1/schemas/subjects/${encodeURIComponent(text)}`
+    const [first] = subjects
+    const references = first === undefined ? [] : [{ name: text, subject: first, version: 1 }]
+    const body = { type: 'JSON', schema: hostileSchema(text), references }
+    const { status } = await admin.ask('POST', `${path}/versions`, body)
+    if (status >= 500) throw new Error(`subject: ${status} for ${JSON.stringify(body)}`)
+    if (status >= 300) continue
+    await must(admin, 'PUT', `${path}/level`, { level: 'NONE' })
+    await must(admin, 'POST', `${path}/versions`, { type: 'JSON', schema: JSON.stringify({ title: text }) })
+    subjects.push(text)
+  }
+  return subjects
 }
 
 const isTaken = (work: () => Promise<void>) =>

@@ -11,6 +11,7 @@ import { noBrowser, openBrowser, resize, visit, visitAs } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { openDialog, openersOf } from './dialogs.ts'
 import { NAMES, seed } from './seeded.ts'
+import { seedSchemas } from './seeded-schemas.ts'
 import { addressOf, openPages, settle, stops } from './tour.ts'
 import { startBare, startWorld, type World } from './world.ts'
 
@@ -125,6 +126,7 @@ describe('the console as a screen reader gets it', { skip: noBrowser, concurrenc
   before(async () => {
     world = await startWorld(own, 'embedded')
     await seed(world)
+    await seedSchemas(world)
     browser = await openBrowser()
     page = (await visitAs(own, browser, world.url, world.admin.cookie)).page
     devtools = await page.context().newCDPSession(page)

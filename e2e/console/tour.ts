@@ -9,13 +9,16 @@ import {
   type ParamsOf,
   pages,
   RECORD_TABS,
+  SCHEMA_TABS,
   SECURITY_TABS,
   type SearchOf,
   STORAGE_TABS,
+  SUBJECT_TABS,
   TOPIC_TABS,
   writeSearch,
 } from '../../src/api/pages.ts'
 import { NAMES } from './seeded.ts'
+import { JUDGED_TOPIC, SUBJECTS } from './seeded-schemas.ts'
 import { TIERED } from './seeded-tier.ts'
 
 export interface Stop {
@@ -30,13 +33,20 @@ type WithTabs = { [Id in PageId]: 'tab' extends keyof SearchOf<Id> ? Id : never 
 const TABS: { readonly [Id in WithTabs]: readonly SearchOf<Id>['tab'][] } = {
   topic: TOPIC_TABS,
   group: GROUP_TABS,
+  schemas: SCHEMA_TABS,
+  subject: SUBJECT_TABS,
   broker: BROKER_TABS,
   storage: STORAGE_TABS,
   security: SECURITY_TABS,
 }
 
 /** Where the names in paths come from. */
-const PARAMS: Readonly<Record<string, string>> = { topic: NAMES.topic, group: NAMES.idleGroup, broker: '0' }
+const PARAMS: Readonly<Record<string, string>> = {
+  topic: NAMES.topic,
+  group: NAMES.idleGroup,
+  subject: SUBJECTS.main,
+  broker: '0',
+}
 
 /** Returns the address of a page. */
 export function addressOf<Id extends PageId>(
@@ -98,6 +108,22 @@ const views: readonly Stop[] = [
   stop('storage', 'jobs of a topic without any', { tab: 'jobs', topic: NAMES.empty }),
   stop('storage', 'no table found', { tab: 'remote', q: 'no topic has this name' }),
   stop('topic', 'in both tiers', { tab: 'configuration' }, { topic: TIERED.archived }),
+  stop('schemas', 'none found', { q: 'no subject has this name' }),
+  stop('schemas', 'deleted', { deleted: 'only' }),
+  stop('schemas', 'all topics', { tab: 'topics', all: true }),
+  stop('schemas', 'an id', { tab: 'ids', id: 1 }),
+  stop('schemas', 'an unknown id', { tab: 'ids', id: 999_999_999 }),
+  stop('subject', 'Protobuf', {}, { subject: SUBJECTS.proto }),
+  stop('subject', 'JSON Schema, read-only', {}, { subject: SUBJECTS.json }),
+  stop('subject', 'incompatible versions', { tab: 'compare', version: 1, against: 3 }),
+  stop('subject', 'a deleted version', { version: 2 }),
+  stop('subject', 'without a difference', { tab: 'compare' }, { subject: SUBJECTS.money }),
+  stop('subject', 'with referrers', { tab: 'references' }, { subject: SUBJECTS.money }),
+  stop('subject', 'deleted', {}, { subject: SUBJECTS.deleted }),
+  stop('subject', 'without versions', {}, { subject: SUBJECTS.bare }),
+  stop('subject', 'long name', {}, { subject: SUBJECTS.long }),
+  stop('topic', 'judged', { tab: 'schemas' }, { topic: JUDGED_TOPIC }),
+  stop('subject', 'missing', {}, { subject: 'no-such-subject' }),
   stop('topic', 'missing', {}, { topic: 'no-such-topic' }),
   stop('group', 'missing', {}, { group: 'no-such-group' }),
 ]

@@ -18,6 +18,7 @@ import { suiteCleanUp } from './clean-ups.ts'
 import { closeWithManners, nameOf, type Opener, openDialog, openersOf, placeOfFocus } from './dialogs.ts'
 import { adminOperations, WITHOUT_CONTROL } from './operations.ts'
 import { seed } from './seeded.ts'
+import { seedSchemas } from './seeded-schemas.ts'
 import { seedTier } from './seeded-tier.ts'
 import { openPages, settle, stops } from './tour.ts'
 import { ADMIN, startBare, startTieredWorld, type TieredWorld, VIEWER } from './world.ts'
@@ -40,6 +41,9 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'Save … of …': 'alter-config',
   'Some records of … remain': 'it needs a partition that does not answer',
 }
+
+/** Addresses of the tour that name what is not there. */
+const MISSING = /^404 .*(no-such-(topic|group|subject)|ids\/999999999)/
 
 const own = suiteCleanUp()
 
@@ -135,6 +139,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
     await mkdir(PICTURES, { recursive: true })
     world = await startTieredWorld(own, 'embedded')
     await seed(world)
+    await seedSchemas(world)
     await seedTier(world)
     browser = await openBrowser()
   })
@@ -158,7 +163,10 @@ describe('every page of the console', { skip: noBrowser }, () => {
             const isAsking =
               ['GET', 'HEAD'].includes(request.method()) ||
               // A round of the storage worker removes nothing that the next one would not.
-              /\/auth\/|\/storage\/worker\/run|"(dryRun|validateOnly)":true/.test(request.url() + request.postData())
+              // A check of a schema stores nothing.
+              /\/auth\/|\/storage\/worker\/run|\/check\?|[?&]dryRun=true|"(dryRun|validateOnly)":true/.test(
+                `${request.url()}?${request.postData()}`,
+              )
             if (!isAsking)
               (walk.visit.complaints as string[]).push(`the walk sent ${request.method()} ${request.url()}`)
           })
@@ -204,7 +212,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
             await resize(page, WIDTHS[0])
             wrong.push(...complaints.slice(before.complaints))
             if (user.role === 'VIEWER')
-              wrong.push(...refusals.slice(before.refusals).filter(each => !/^404 .*no-such-(topic|group)/.test(each)))
+              wrong.push(...refusals.slice(before.refusals).filter(each => !MISSING.test(each)))
             assert.deepEqual(wrong, [])
           })
 
@@ -280,7 +288,11 @@ describe('every page of the console', { skip: noBrowser }, () => {
   test('every link on the way of a VIEWER leads somewhere', async () => {
     const viewer = await signInAt(world.url, VIEWER.username, VIEWER.password)
     const patterns = Object.values(pages).map(({ path }) => new RegExp(`^${path.replaceAll(/:\w+/g, '([^/]+)')}$`))
-    const described = { topics: '/api/v1/topics/', groups: '/api/v1/groups/' }
+    const described = {
+      topics: '/api/v1/topics/',
+      groups: '/api/v1/groups/',
+      schemas: '/api/v1/schemas/subjects/',
+    }
     const dead: string[] = []
     for (const link of walks.VIEWER.links) {
       const { origin, pathname, search } = new URL(link)

@@ -7,6 +7,7 @@ import type { Browser, Page, Route } from 'playwright-core'
 import { noBrowser, openBrowser, type Visit, visitAs } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { NAMES, seed } from './seeded.ts'
+import { seedSchemas } from './seeded-schemas.ts'
 import { seedTier } from './seeded-tier.ts'
 import { addressOf, pageStops } from './tour.ts'
 import { startTieredWorld, type TieredWorld } from './world.ts'
@@ -67,6 +68,7 @@ describe('answers that are none', { skip: noBrowser }, () => {
   before(async () => {
     world = await startTieredWorld(own, 'embedded')
     await seed(world)
+    await seedSchemas(world)
     await seedTier(world)
     browser = await openBrowser()
     visited = await visitAs(own, browser, world.url, world.admin.cookie)

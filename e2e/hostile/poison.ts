@@ -264,6 +264,7 @@ async function takeIn(
     ['search', `?${place}&contains=${'b'.padEnd(1_000, 'a')}`],
     ['search backwards', `?partition=${partition}&order=newest&contains=nowhere`],
     ['page by time', `?partition=${partition}&timestamp=${now + 30_000}`],
+    ['page with schemas', `?${place}&limit=1000&decode=registry&keyDecode=registry`],
     ['record', `/${partition}/${baseOffset}?decode=json`],
     ['value', `/${partition}/${baseOffset}/download`],
     ['key', `/${partition}/${baseOffset}/download?part=key`],

@@ -15,8 +15,11 @@ const worker = (id: number | null = 0, round: Round | null = null, withoutFeatur
   withoutFeature: () => withoutFeature,
 })
 
-/** A broker without a remote tier and without topics. */
-const LOCAL_ONLY = { remoteTier: null, logs: { unreadTables: () => [] }, catalogue: { current: () => catalogueOf([]) } }
+/** A broker without a remote tier, without a schema registry and without topics. */
+const LOCAL_ONLY = {
+  ...{ remoteTier: null, judge: null },
+  ...{ logs: { unreadTables: () => [] }, catalogue: { current: () => catalogueOf([]) } },
+}
 
 function kept(overrides: Partial<Values> = {}) {
   const clock = new SimulatedClock()

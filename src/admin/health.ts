@@ -10,6 +10,8 @@
 //                                                                or brokers have not run the last round
 //   remoteStorage  the remote tier of this broker, if it has    never: its details say if its place is away, or if
 //                  one                                          segments do not get there
+//   schemaRegistry the judge of produced records, if the      never: its details say how many records were not valid
+//                  schema registry is on
 //   ssl            the certificates of ports that speak TLS      one is not valid yet or no longer valid
 //   ping           nothing: the answer itself is the sign        never
 //
@@ -21,6 +23,7 @@ import type { Check, Status } from '../api/health.ts'
 import { type Clock, within } from '../base/clock.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { Logs } from '../log/logs.ts'
+import type { RegistryJudge } from '../registry/judge/judge.ts'
 import { isLoopback } from '../settings/endpoints.ts'
 import { chooseEngine } from '../settings/engine.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -29,6 +32,7 @@ import type { RemoteTier } from '../tier/remote/remote-tier.ts'
 import type { StorageWorker } from '../tier/worker.ts'
 import type { CertificateState } from '../tls/server-certificate.ts'
 import { remoteDetails } from './remote-health.ts'
+import { registryDetails } from './schemas/registry-health.ts'
 import { whyNoHolder } from './storage-worker.ts'
 
 /** The details of a component. They contain addresses and versions, so only signed-in users see them. */
@@ -70,6 +74,8 @@ export interface HealthRooms {
   readonly remoteTier: Pick<RemoteTier, 'uri' | 'state' | 'backlog'> | null
   readonly catalogue: Pick<CatalogueKeeper, 'current'>
   readonly logs: Pick<Logs, 'unreadTables'>
+  /** Null if the schema registry is switched off. */
+  readonly judge: Pick<RegistryJudge, 'judged'> | null
 }
 
 /** A process without the Kafka listener has no broker that could be down, and it shall receive HTTP clients. */
@@ -86,6 +92,7 @@ export function createHealth(rooms: HealthRooms): Health {
   const { store, settings, clock, isUp } = rooms
   const pings = keeping(clock, () => store.ping(TIMEOUT_MS))
   const disk = keeping(clock, () => diskSpace(settings, clock))
+  const registry = keeping(clock, async () => schemaRegistry(rooms))
   const broker = (): Component =>
     settings.get('broker.enabled') ? { status: isUp() ? 'UP' : 'DOWN', details: {} } : WITHOUT_LISTENER
   const storeComponent = async () => {
@@ -95,7 +102,7 @@ export function createHealth(rooms: HealthRooms): Health {
 
   return {
     async tree() {
-      const [ofStore, ofDisk] = await Promise.all([storeComponent(), disk()])
+      const [ofStore, ofDisk, ofRegistry] = await Promise.all([storeComponent(), disk(), registry()])
       return treeOf({
         ...ofStore,
         broker: broker(),
@@ -103,6 +110,7 @@ export function createHealth(rooms: HealthRooms): Health {
         ping: { status: 'UP', details: {} },
         storageWorker: storageWorker(rooms),
         ...remoteStorage(rooms),
+        ...ofRegistry,
         ssl: ssl(rooms.certificates(), clock),
         ...openDoor(settings),
       })
@@ -199,6 +207,12 @@ function storageWorker(rooms: Pick<HealthRooms, 'storageWorker' | 'settings'>): 
 function remoteStorage(rooms: HealthRooms): Readonly<Record<string, Component>> {
   const details = remoteDetails(rooms)
   return details === null ? {} : { remoteStorage: { status: 'UP', details } }
+}
+
+/** Returns nothing without a schema registry. Records that are not valid are no failure of the broker. */
+function schemaRegistry(rooms: HealthRooms): Readonly<Record<string, Component>> {
+  const details = registryDetails(rooms)
+  return details === null ? {} : { schemaRegistry: { status: 'UP', details } }
 }
 
 /**

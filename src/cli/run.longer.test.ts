@@ -440,11 +440,11 @@ test('records are produced from options, lines and JSON, and an export is produc
   })
   const seen = await values('t')
   assert.deepEqual(seen.toSorted(), [
-    '"k",,decoded,"a b",,decoded,"[{""key"":""h"",""value"":""1=2""},{""key"":""h"",""value"":""""}]"',
-    '"x",,decoded,"",,decoded,"[]"',
-    '"x",,decoded,"first",,decoded,"[]"',
-    '"x",,decoded,"last",,decoded,"[]"',
-    '"x",,decoded,,//4=,decode-error,"[]"',
+    '"k",,decoded,"a b",,decoded,"[{""key"":""h"",""value"":""1=2""},{""key"":""h"",""value"":""""}]",,',
+    '"x",,decoded,"",,decoded,"[]",,',
+    '"x",,decoded,"first",,decoded,"[]",,',
+    '"x",,decoded,"last",,decoded,"[]",,',
+    '"x",,decoded,,//4=,decode-error,"[]",,',
   ])
   const exported = await run('export t')
   const copied = await run('produce again --ndjson', { input: [exported.out] })

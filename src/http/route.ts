@@ -24,6 +24,7 @@ import type { ReadPositions } from '../coordinator/read-positions.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { Logs } from '../log/logs.ts'
 import type { Refusal } from '../protocol/errors.ts'
+import type { RegistryJudge } from '../registry/judge/judge.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
@@ -65,6 +66,8 @@ export interface HttpRooms {
   readonly catalogSource: CatalogSource | null
   /** Null if it is switched off. */
   readonly registry: Registry | null
+  /** Judges produced records by their schemas; null without a registry. */
+  readonly judge: Pick<RegistryJudge, 'judged'> | null
   readonly recordReaders: RecordReaders
   readonly segmentInspections: SegmentInspections
   /** The metrics of the other brokers. */

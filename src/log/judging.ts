@@ -18,7 +18,7 @@ import {
 import { type BatchView, InvalidRecords } from '../protocol/records.ts'
 import { isStoreFailure } from '../store/store.ts'
 import type { Logger } from '../telemetry/logger.ts'
-import type { BatchJudge } from './judge.ts'
+import { AGAIN, type BatchJudge, type Verdict } from './judge.ts'
 import { type Looker, Unpacking } from './unpacking.ts'
 
 /** How long judgings may hold one turn of the event loop, all together. */
@@ -98,18 +98,42 @@ export class Judgings {
   }
 
   #judge(judge: BatchJudge, batch: BatchView, place: JudgedPlace, limit: Patience) {
+    let verdict: Refusal | null | Promise<Refusal | null> | undefined
     const failed = (error: unknown) => this.#refusalOf(error, place.name)
+    const looker = { patience: limit, turn: this.#share.turn }
     try {
-      const looked = this.#look(judge, batch, place, { patience: limit, turn: this.#share.turn })
+      const looked = this.#look(judge, batch, place, looker)
       if (looked instanceof Promise) {
-        return looked.then(ended => (isRefusal(ended) ? TOO_LATE : judge.verdict(limit))).catch(failed)
-      }
-      if (isRefusal(looked)) return TOO_LATE
-      const verdict = judge.verdict(limit)
-      return verdict instanceof Promise ? verdict.catch(failed) : verdict
+        verdict = looked.then(ended => (isRefusal(ended) ? TOO_LATE : this.#verdict(judge, batch, place, looker)))
+      } else verdict = isRefusal(looked) ? TOO_LATE : this.#verdict(judge, batch, place, looker)
     } catch (error) {
-      return failed(error)
+      verdict = failed(error)
     }
+    if (verdict instanceof Promise) return verdict.catch(failed).finally(() => judge.end?.())
+    judge.end?.()
+    return verdict
+  }
+
+  /** Asks for the verdict behind a look. Returns no promise if it is there at once. */
+  #verdict(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: Looker) {
+    const found = judge.verdict(looker.patience)
+    const isThere = !(found instanceof Promise) && found !== AGAIN
+    return isThere ? found : this.#lookAgain(found, judge, batch, place, looker)
+  }
+
+  async #lookAgain(
+    first: Verdict | Promise<Verdict>,
+    judge: BatchJudge,
+    batch: BatchView,
+    place: JudgedPlace,
+    looker: Looker,
+  ): Promise<Refusal | null> {
+    let verdict = await first
+    while (verdict === AGAIN) {
+      if (isRefusal(await this.#lookInTurn(judge, batch, place, looker))) return TOO_LATE
+      verdict = await judge.verdict(looker.patience)
+    }
+    return verdict
   }
 
   /** Looks at once if the share has time left in this turn of the loop, else in one of the next turns. */

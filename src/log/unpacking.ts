@@ -46,6 +46,13 @@ const ORDINARY_BYTES = 16 * 1024 * 1024
 const ORDINARY_AT_ONCE = 2 * ORDINARY_BYTES
 
 /**
+ * After a larger batch of a producer, the next one waits for this many times the time that it took, but for at most
+ * LONGEST_REST_MS. So bombs take a quarter of a processor at most, also in the thread pool.
+ */
+const REST = 3
+const LONGEST_REST_MS = 1_000
+
+/**
  * A batch of at most SOON_PACKED_BYTES that unpacks to at most SOON_BYTES is unpacked at once by lookSoon. That takes
  * well under 1 ms, and less than the way to the thread pool and back.
  */
@@ -119,6 +126,7 @@ export class Unpacking {
     for (const most of usual < MAX_UNPACKED_BYTES ? [usual, MAX_UNPACKED_BYTES] : [usual]) {
       const semaphore = most <= ORDINARY_BYTES ? this.#ordinary : this.#semaphore
       if (!(await semaphore.take(most, patience))) return TIMED_OUT
+      const beganAtMs = this.#clock.monotonic()
       let held = most
       let unpacked: Buffer | null = null
       try {
@@ -131,10 +139,18 @@ export class Unpacking {
         if (!isLarger) asInvalid(error)
       } finally {
         if (unpacked !== null) discard(unpacked)
-        semaphore.give(held)
+        if (semaphore === this.#ordinary) semaphore.give(held)
+        else this.#giveRested(held, this.#clock.monotonic() - beganAtMs)
       }
     }
     return TIMED_OUT
+  }
+
+  /** Gives back what a large batch held, after a rest. */
+  #giveRested(held: number, tookMs: number): void {
+    const restMs = Math.min(REST * tookMs, LONGEST_REST_MS)
+    if (restMs < 1) this.#semaphore.give(held)
+    else this.#clock.timer(restMs, () => this.#semaphore.give(held))
   }
 
   /**

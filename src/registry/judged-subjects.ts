@@ -1,7 +1,7 @@
 // Answers the judge of produced records: which ids a subject has, its latest schema, and the programs that walk
 // payloads. It answers from memory where it can, because a produce request waits.
 
-import type { Policy, SchemaType } from './format.ts'
+import type { Policy, SchemaText, SchemaType } from './format.ts'
 import type { RegistryRefusal } from './refusals.ts'
 import { type Level, latestLive, type Subject, type SubjectVersion } from './state/subject.ts'
 import { refusalOf } from './verbs/candidate.ts'
@@ -14,8 +14,9 @@ import { isUnusable } from './work/schema-work.ts'
 export interface SubjectNow {
   /** The newest version that is not deleted; null if the subject has none, and nothing is judged. */
   readonly latest: Pick<SubjectVersion, 'version' | 'id' | 'guid'> | null
-  /** The ids and guids of all versions, deleted ones included. */
-  readonly ids: ReadonlySet<number>
+  /** The guid of each id that a version has, deleted ones included. */
+  readonly guidOfId: ReadonlyMap<number, string>
+  /** The guids of all versions, deleted ones included. */
   readonly guids: ReadonlySet<string>
   readonly level: Level
   readonly policy: Policy
@@ -26,7 +27,13 @@ export interface SchemaProgram {
   readonly type: SchemaType
   readonly program: unknown
   readonly recordNames: readonly string[]
+  /** About how much memory it takes. */
+  readonly bytes: number
 }
+
+/** Programs have close to the size of their text (Format.compile). */
+const BYTES = 2_000
+const BYTES_PER_CHARACTER = 4
 
 export class JudgedSubjects {
   readonly #rooms: VerbRooms
@@ -63,13 +70,23 @@ export class JudgedSubjects {
     return await this.#rooms.state.ids.get(id)
   }
 
-  /** Resolves with the program of a stored schema, or with the reason why it cannot be made. */
-  async programOf(guid: string): Promise<SchemaProgram | RegistryRefusal> {
+  /** Resolves with the highest id that the store has given out. No schema has a higher one. */
+  async maxId(): Promise<number> {
+    return await this.#rooms.state.counter.last()
+  }
+
+  /**
+   * Resolves with the program of a schema, or with the reason why it cannot be made; null if no such schema is stored.
+   */
+  async programOf(guid: string): Promise<SchemaProgram | RegistryRefusal | null> {
     const { state, work } = this.#rooms
-    const content = await contentOf(state, guid)
-    const compiled = await work.compile(content.type, await sourceOf(state, content))
+    const content = await state.contents.get(guid)
+    if (content === null) return null
+    const source = await sourceOf(state, content)
+    const compiled = await work.compile(content.type, source)
     if (isUnusable(compiled)) return refusalOf(content.type, compiled)
-    return { type: content.type, program: compiled.program, recordNames: compiled.recordNames }
+    const bytes = BYTES + BYTES_PER_CHARACTER * sizeOf(source)
+    return { type: content.type, program: compiled.program, recordNames: compiled.recordNames, bytes }
   }
 
   /**
@@ -99,9 +116,12 @@ function subjectNow(rooms: VerbRooms, subject: Subject, global: Subject): Subjec
   const { level, policy } = inForce(rooms, subject, global)
   return Object.freeze({
     latest: latest === null ? null : { version: latest.version, id: latest.id, guid: latest.guid },
-    ids: new Set(subject.versions.map(({ id }) => id)),
+    guidOfId: new Map(subject.versions.map(({ id, guid }) => [id, guid])),
     guids: new Set(subject.versions.map(({ guid }) => guid)),
     level,
     policy,
   })
 }
+
+const sizeOf = ({ text, dependencies }: SchemaText) =>
+  dependencies.reduce((sum, each) => sum + each.text.length, text.length)

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import { JudgedSubjects } from './judged-subjects.ts'
+import { RecordParts } from './records/record-parts.ts'
 import { countRefusal, type RegistryMetrics, sampleState, sampleWork, workObserver } from './registry-metrics.ts'
 import type { StateRooms } from './state/rooms.ts'
 import { RegistryState, type StateBounds } from './state/state.ts'
@@ -10,10 +11,12 @@ import type { Level } from './state/subject.ts'
 import * as check from './verbs/check.ts'
 import * as configs from './verbs/configs.ts'
 import * as deleting from './verbs/delete.ts'
+import * as explaining from './verbs/explain.ts'
 import * as lists from './verbs/lists.ts'
 import * as lookingUp from './verbs/look-up.ts'
 import { register } from './verbs/register.ts'
 import type { VerbRooms } from './verbs/rooms.ts'
+import * as surveys from './verbs/survey.ts'
 import { SchemaWork } from './work/schema-work.ts'
 
 export interface RegistryRooms extends StateRooms {
@@ -56,6 +59,13 @@ const VERBS = Object.freeze({
   getMode: configs.getMode,
   putMode: configs.putMode,
   deleteMode: configs.deleteMode,
+  surveyAll: surveys.surveyAll,
+  surveyOne: surveys.surveyOne,
+  surveyGlobal: surveys.surveyGlobal,
+  referrersTo: surveys.referrersTo,
+  typeOfSchema: surveys.typeOfSchema,
+  explain: explaining.explain,
+  compareVersions: explaining.compareVersions,
 })
 
 type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]> }
@@ -63,6 +73,8 @@ type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]
 export interface Registry extends Verbs {
   /** For the judge of produced records. */
   readonly judged: JudgedSubjects
+  /** Keys and values as text. */
+  readonly records: RecordParts
   /** Resolves with the highest id that the store has given out. */
   maxId(): Promise<number>
   /** Ends the threads and stops following other brokers. */
@@ -75,6 +87,7 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
   const threads = work ?? openWork(rooms.clock, metrics)
   if (metrics !== undefined) sampleState(metrics, state)
   const verbRooms: VerbRooms = { state, work: threads, defaultLevel }
+  const records = new RecordParts(verbRooms, rooms.clock)
   const bound = Object.entries(VERBS).map(([name, verb]) => [
     name,
     async (...args: unknown[]) => {
@@ -86,10 +99,11 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
   return {
     ...(Object.fromEntries(bound) as Verbs),
     judged: new JudgedSubjects(verbRooms),
+    records,
     maxId: () => state.counter.last(),
     async close() {
       state.close()
-      await threads.close()
+      await Promise.all([threads.close(), records.close()])
     },
   }
 }

@@ -9,6 +9,7 @@ import { buttonClass } from '../../parts/button.tsx'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Payload } from '../../parts/payload.tsx'
 import { DecodeBadge, PayloadPreview } from '../../parts/payload-preview.tsx'
+import { SchemaNote } from '../../parts/schema-note.tsx'
 import { Time, useZone } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { count, exactBytes } from '../../text/format.ts'
@@ -131,10 +132,21 @@ export function Details({ record }: { readonly record: ShownRecord }) {
       <Size name="Key" value={key} />
       <Size name="Value" value={value} />
       <Fact name="Headers">{count(headerCount)}</Fact>
-      <Fact name="Schema id">
-        {value?.schema?.id ?? key?.schema?.id ?? <Unknown why="The decoding names no schema." />}
-      </Fact>
+      <Schema name="Key" value={key} />
+      <Schema name="Value" value={value} />
     </dl>
+  )
+}
+
+function Schema({ name, value }: { readonly name: string; readonly value: ShownValue | null }) {
+  return (
+    <Fact name={`${name} schema`}>
+      {value?.schema === undefined ? (
+        <Unknown why="The decoding names no schema." />
+      ) : (
+        <SchemaNote schema={value.schema} />
+      )}
+    </Fact>
   )
 }
 

@@ -20,6 +20,7 @@ const LABELS: Readonly<Record<TopicPart, string>> = {
   messages: 'Messages',
   partitions: 'Partitions',
   configuration: 'Configuration',
+  schemas: 'Schemas',
   access: 'Access',
 }
 

@@ -1,5 +1,5 @@
-// The page Topic: one topic with its traffic, partitions, configuration and access. Its messages have a page of their
-// own.
+// The page Topic: one topic with its traffic, partitions, configuration, schemas and access. Its messages have a page
+// of their own.
 
 import { useState } from 'react'
 import { useRead } from '../../api/queries.ts'
@@ -16,6 +16,7 @@ const TopicConfiguration = lazyPart(
   async () => (await import('./topic-configuration.tsx')).TopicConfiguration,
   <Skeleton rows={16} />,
 )
+const TopicSchemas = lazyPart(async () => (await import('./topic-schemas.tsx')).TopicSchemas, <Skeleton rows={6} />)
 const TopicAccess = lazyPart(async () => (await import('./topic-access.tsx')).TopicAccess, <Skeleton rows={6} />)
 
 export function Topic() {
@@ -43,6 +44,7 @@ function TopicOf({ topic }: { readonly topic: string }) {
         </Loaded>
       )}
       {tab === 'configuration' && <TopicConfiguration topic={topic} edits={edits} onEdits={setEdits} />}
+      {tab === 'schemas' && <TopicSchemas topic={topic} />}
       {tab === 'access' && <TopicAccess topic={topic} />}
     </>
   )

@@ -12,8 +12,10 @@ import { liveTail } from './live-tail.ts'
 import { lockout } from './lockout.ts'
 import { offloadJobs } from './offload-jobs.ts'
 import { produceAgain } from './produce-again.ts'
+import { recordsWithSchemas } from './records-with-schemas.ts'
 import { remoteTier } from './remote-tier.ts'
 import { resetOffsets } from './reset-offsets.ts'
+import { schemas } from './schemas.ts'
 import { searchAndStop } from './search-and-stop.ts'
 import { segments } from './segments.ts'
 import { sessionExpiry } from './session-expiry.ts'
@@ -33,6 +35,7 @@ export const journeys: readonly Journey[] = [
   searchAndStop,
   liveTail,
   produceAgain,
+  recordsWithSchemas,
   alterConfig,
   deleteTopic,
   segments,
@@ -40,6 +43,7 @@ export const journeys: readonly Journey[] = [
   offloadJobs,
   resetOffsets,
   grantAndCredential,
+  schemas,
   twoBrokers,
   emptyPages,
   keyboardOnly,

@@ -9,6 +9,8 @@ import { healthCommands } from './health.ts'
 import { loggerCommands } from './loggers.ts'
 import { produceCommands } from './produce.ts'
 import { remoteStorageCommands } from './remote-storage.ts'
+import { schemaCommands } from './schemas.ts'
+import { schemaChangeCommands } from './schemas-changes.ts'
 import { storageCommands } from './storage.ts'
 import { tailCommands } from './tail.ts'
 import { topicCommands } from './topics.ts'
@@ -23,6 +25,8 @@ export const commands: readonly Command[] = [
   ...userCommands,
   ...aclCommands,
   ...credentialCommands,
+  ...schemaCommands,
+  ...schemaChangeCommands,
   ...loggerCommands,
   ...storageCommands,
   ...remoteStorageCommands,

@@ -35,7 +35,7 @@ test('health answers every caller with statuses only, and never with an address,
     assert.equal(status, 200)
     assert.deepEqual(body, {
       status: 'UP',
-      components: { store: up, broker: up, diskSpace: up, ping: up, storageWorker: up, ssl: up },
+      components: { store: up, broker: up, diskSpace: up, ping: up, storageWorker: up, schemaRegistry: up, ssl: up },
       groups: ['liveness', 'readiness'],
     })
     assert.ok(!text.includes(dir))
@@ -109,6 +109,7 @@ test('a signed-in user reads the reasons: the tree wrapped, with a check and its
     'diskSpace',
     'ping',
     'storageWorker',
+    'schemaRegistry',
     'ssl',
     'adminSecurity',
   ])

@@ -123,7 +123,7 @@ test('records are decoded as requested, and a value that cannot be decoded never
   // A zero byte is a character too.
   assert.deepEqual(await statuses('utf8'), ['decoded', 'decoded', 'decode-error', 'decoded'])
   assert.deepEqual(await statuses('json'), ['decoded', 'decode-error', 'decode-error', 'decode-error'])
-  assert.deepEqual(await statuses('registry'), Array(4).fill('schema-not-found'))
+  assert.deepEqual(await statuses('registry'), ['raw', 'raw', 'raw', 'schema-not-found'])
   const { body } = await api('GET', '/topics/t/messages?decode=registry&offset=3')
   assert.deepEqual(body.messages[0].value, {
     status: 'schema-not-found',
@@ -131,7 +131,7 @@ test('records are decoded as requested, and a value that cannot be decoded never
     bytes: 7,
     truncated: false,
     schema: { id: 7 },
-    reason: 'The schema 7 is not known here.',
+    reason: 'The schema registry has no schema with the id 7.',
   })
 })
 
@@ -355,7 +355,9 @@ test('a key goes to the partition that Kafka clients choose, and a refusal says 
     assert.deepEqual([answer.status, answer.body.code], [status, code], JSON.stringify(answer.body))
   }
   const bare = await api('POST', '/topics/t/messages', { messages: [{ value: 'text' }] })
-  assert.deepEqual(Object.values(bare.body.fields), ['got "text", takes {"text": …} or {"base64": …}'])
+  assert.deepEqual(Object.values(bare.body.fields), [
+    'got "text", takes {"text": …}, with an optional schema, or {"base64": …}',
+  ])
   assert.equal((await api('POST', '/topics/none/messages', { messages: [{}] })).status, 404)
 })
 
@@ -419,13 +421,15 @@ test('a batch of a few hundred bytes that unpacks to millions of headers is show
   await send('t', 0, encodeBatch([{ value: 'after', timestamp: at + 2, headers: [{ key: 'k', value: 'v' }] }]))
 
   for (const order of ['oldest', 'newest']) {
-    const { body } = await api('GET', `/topics/t/messages?order=${order}`)
-    const rows = body.messages.map((message: Row) => [message.headers.length, message.headerCount])
-    assert.deepEqual(order === 'oldest' ? rows : rows.reverse(), [
-      [0, 0],
-      [32, 3_000_000],
-      [1, 1],
-    ])
+    for (const decode of ['utf8', 'registry']) {
+      const { body } = await api('GET', `/topics/t/messages?order=${order}&decode=${decode}`)
+      const rows = body.messages.map((message: Row) => [message.headers.length, message.headerCount])
+      assert.deepEqual(order === 'oldest' ? rows : rows.reverse(), [
+        [0, 0],
+        [32, 3_000_000],
+        [1, 1],
+      ])
+    }
   }
   const { body } = await api('GET', '/topics/t/messages/0/1')
   assert.deepEqual([body.headers.length, body.headerCount], [1_000, 3_000_000])
@@ -452,6 +456,8 @@ test('a value that unpacks to more than is shown is marked as truncated, and is 
   await send('t', 0, encodeBatch([{ value }], { compression: 'zstd' }))
   const shown = (await api('GET', '/topics/t/messages/0/0')).body.value
   assert.deepEqual([shown.text.length, shown.bytes, shown.truncated], [8 * 1024 * 1024, 20_000_000, true])
+  const raw = (await api('GET', '/topics/t/messages?decode=registry&previewBytes=4')).body.messages[0].value
+  assert.deepEqual([raw.status, raw.base64, raw.bytes, raw.truncated], ['raw', 'bG9uZw==', 20_000_000, true])
   const csv = await (await fetch(`${base}/topics/t/messages/export?format=csv`)).text()
   assert.match(csv.slice(-100), /,truncated,/)
   const file = await fetch(`${base}/topics/t/messages/0/0/download`)

@@ -2,7 +2,7 @@
 // refused, and nothing else: a schema never has all threads, and one that was too slow a short time ago has only one.
 
 import type { Clock } from '../../base/clock.ts'
-import { ENDLESS } from '../../base/patience.ts'
+import { ENDLESS, type Patience } from '../../base/patience.ts'
 import { Semaphore } from '../../base/semaphore.ts'
 import { type Thread, ThreadEnded, Threads, TookTooLong } from '../../base/threads.ts'
 import type { Fault } from '../format.ts'
@@ -78,13 +78,19 @@ export class JsonValidators {
   /**
    * Returns for each payload null, or why it is not valid: each has to match all programs. A payload that takes too
    * much time or memory has its batch refused: later payloads are not judged, and faults that its thread had found just
-   * before are lost with the thread. Rejects with ThreadEnded only once the validators are closed.
+   * before are lost with the thread. When the patience is over it resolves soon, and the result does not count. Rejects
+   * with ThreadEnded only once the validators are closed.
    */
-  async judge(programs: readonly KeyedProgram[], { memory, ends }: PayloadBatch): Promise<(Fault | null)[]> {
+  async judge(
+    programs: readonly KeyedProgram[],
+    { memory, ends }: PayloadBatch,
+    patience: Patience = ENDLESS,
+  ): Promise<(Fault | null)[]> {
     const faults: (Fault | null)[] = new Array(ends.length).fill(null)
     let own = memory
-    for (let from = 0; from < ends.length; ) {
-      const judged = await this.#slice(programs, own, ends, from)
+    for (let from = 0; from < ends.length && !patience.isOver; ) {
+      const judged = await this.#slice(programs, own, ends, from, patience)
+      if (judged === null) break
       for (const [index, fault] of judged.faults) faults[index] = fault
       from = judged.to
       own = judged.memory
@@ -96,17 +102,19 @@ export class JsonValidators {
     return this.#threads.close()
   }
 
-  /** Judges some of the payloads, from `from` on, in a thread. */
+  /** Judges some of the payloads, from `from` on, in a thread. Resolves with null if the patience ended first. */
   async #slice(
     programs: readonly KeyedProgram[],
     memory: ArrayBuffer,
     ends: Uint32Array,
     from: number,
-  ): Promise<Judged> {
+    patience: Patience,
+  ): Promise<Judged | null> {
     const lane = this.#enter(programs[0]!.key)
     const room = lane.isSlow ? this.#most - 1 : 1
-    await lane.semaphore.take(room, ENDLESS)
+    const isIn = await lane.semaphore.take(room, patience)
     try {
+      if (!isIn) return null
       const thread = await this.#threads.take()
       try {
         const unusable = await this.#prepare(thread, programs)
@@ -116,7 +124,7 @@ export class JsonValidators {
         this.#threads.give(thread)
       }
     } finally {
-      lane.semaphore.give(room)
+      if (isIn) lane.semaphore.give(room)
       lane.users--
       if (lane.users === 0) this.#lanes.delete(lane.key)
     }

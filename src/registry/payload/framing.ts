@@ -84,6 +84,15 @@ export class Framing {
     return this.#frame(bytes, from, to)
   }
 
+  /** Reads a part of which the header of the schema id is known. `from` is -1 for null. */
+  readHeaded(bytes: Uint8Array, from: number, to: number, header: Uint8Array): this {
+    if (from < 0) return this.#null()
+    this.#header = header
+    this.#headerFrom = 0
+    this.#headerTo = header.length
+    return this.#frame(bytes, from, to)
+  }
+
   /** The GUID as text, of the kind `guid`. */
   guid(): string {
     const hex = Buffer.from(this.#header.subarray(this.#guidAt, this.#guidAt + GUID_BYTES)).toString('hex')

@@ -53,11 +53,11 @@ test('the judge of another broker sees a new subject, a new version and a level 
   accepted(await one.putConfig(null, { compatibility: 'FULL' }))
   await clock.advance(1_100)
   const now = other.judged.now('s')!
-  assert.deepEqual([now.latest?.version, now.level, [...now.ids]], [2, 'FULL', [1, 2]])
+  assert.deepEqual([now.latest?.version, now.level, [...now.guidOfId.keys()]], [2, 'FULL', [1, 2]])
   assert.equal(other.judged.now('s'), now, 'the same object until something changes')
   accepted(await one.deleteVersion('s', 2))
   await clock.advance(1_100)
-  assert.deepEqual([other.judged.now('s')!.latest?.version, [...other.judged.now('s')!.ids]], [1, [1, 2]])
+  assert.deepEqual([other.judged.now('s')!.latest?.version, [...other.judged.now('s')!.guidOfId.keys()]], [1, [1, 2]])
 })
 
 test('a change that is made long after its notice is seen too', async t => {

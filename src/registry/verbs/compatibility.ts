@@ -111,6 +111,6 @@ function messageOf({ type, path, description }: Difference): string {
   return `{errorType:'${type}', description:'${description}', additionalInfo:'${cut(path)}'}`
 }
 
-function groupOf({ metadata }: { readonly metadata: JsonObject | null }, group: string): unknown {
+export function groupOf({ metadata }: { readonly metadata: JsonObject | null }, group: string): unknown {
   return (metadata?.properties as JsonObject | undefined)?.[group] ?? null
 }

@@ -14,7 +14,7 @@ export interface ScopeOptions {
   readonly isDefaultedToGlobal?: boolean | undefined
 }
 
-const DEFAULT_MODE: Mode = 'READWRITE'
+export const DEFAULT_MODE: Mode = 'READWRITE'
 const POLICIES: readonly unknown[] = ['STRICT', 'LENIENT']
 
 /** The members of a configuration that are kept, and the types of their values. Others are ignored. */

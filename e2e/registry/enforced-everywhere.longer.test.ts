@@ -1,0 +1,75 @@
+// Three brokers on one Redis: each of them judges by what any of them has registered, within two seconds.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { INVALID_RECORD, NONE } from '../../src/protocol/errors.ts'
+import { metadata } from '../../src/protocol/messages/metadata.ts'
+import { produce } from '../../src/protocol/messages/produce.ts'
+import { encodeBatch, type NewRecord } from '../../src/protocol/records.ts'
+import { framed } from '../../src/registry/payload/framing.ts'
+import { eventually } from '../../testing/eventually.ts'
+import { onRedis, startJudgedBroker } from '../../testing/judged-broker.ts'
+import { noRedis } from '../../testing/redis.ts'
+
+const hex = (text: string) => Buffer.from(text, 'hex')
+const V1 = { type: 'record', name: 'Order', fields: [{ name: 'name', type: 'string' }] }
+const V2 = { ...V1, fields: [...V1.fields, { name: 'count', type: 'int', default: 0 }] }
+
+/** The promise of the registry, and a margin for a busy machine. */
+const WITHIN_MS = 2_000 + 3_000
+
+test('a registration at one broker is enforced at the others, and its id counts at once', {
+  skip: noRedis,
+}, async t => {
+  const shared = {
+    ...(await onRedis(t)),
+    'svc.topics[0].name': '*',
+    'svc.topics[0].partitions': '9',
+  }
+  const judged = await Promise.all(
+    [1, 2, 3].map(id => startJudgedBroker(t, { settings: { ...shared, 'svc.broker.id': String(id) } })),
+  )
+  const [first] = judged
+  const wires = new Map(judged.map(({ broker, wire }) => [broker.port, wire]))
+  // Each partition is produced to at its leader, so that all three judge.
+  const send = async (partition: number, record: NewRecord) => {
+    const { brokers, topics } = await first!.wire.send(metadata, 9, { topics: [{ name: 't' }] })
+    const leader = topics[0]!.partitions.find(({ partitionIndex }) => partitionIndex === partition)?.leaderId
+    const port = brokers.find(({ nodeId }) => nodeId === leader)?.port
+    const wire = wires.get(port ?? -1)
+    const partitionData = [{ index: partition, records: encodeBatch([record]) }]
+    const topicData = [{ name: 't', partitionData }]
+    if (wire === undefined) return { code: null, leader }
+    const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 10_000, topicData })
+    return { code: responses[0]!.partitionResponses[0]!.errorCode, leader }
+  }
+  const partitions = Array.from({ length: 9 }, (_, i) => i)
+  const everywhere = (record: NewRecord) => Promise.all(partitions.map(partition => send(partition, record)))
+  const raw = { value: hex('ff') }
+  await eventually(
+    'all three lead, and nothing is judged',
+    async () => {
+      const answers = await everywhere(raw)
+      return answers.every(({ code }) => code === NONE) && new Set(answers.map(({ leader }) => leader)).size === 3
+    },
+    30_000,
+  )
+  const one = await judged[1]!.register('t-value', V1)
+  await eventually(
+    'raw values are refused everywhere',
+    async () => (await everywhere(raw)).every(({ code }) => code === INVALID_RECORD.code),
+    WITHIN_MS,
+  )
+  const old = await everywhere({ value: framed(one, hex('0261')) })
+  assert.deepEqual(new Set(old.map(({ code }) => code)), new Set([NONE]))
+  // The newest id is accepted at once by each broker, as it looks into the store before it refuses.
+  const two = await judged[2]!.register('t-value', V2)
+  const now = await everywhere({ value: framed(two, hex('026108')) })
+  assert.deepEqual(new Set(now.map(({ code }) => code)), new Set([NONE]))
+  await judged[0]!.ask('DELETE', '/subjects/t-value')
+  await eventually(
+    'nothing is judged any more',
+    async () => (await everywhere(raw)).every(({ code }) => code === NONE),
+    WITHIN_MS,
+  )
+})

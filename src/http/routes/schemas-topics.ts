@@ -1,0 +1,56 @@
+// The topics whose records are judged against the schemas of a subject, and how many records were refused.
+
+import { findTopic } from '../../admin/reach.ts'
+import { judgedTopic, judgedTopics, liveSubjects } from '../../admin/schemas/judged.ts'
+import { judgedTopicParams, judgedTopicShape, judgedTopicsQuery, judgedTopicsShape } from '../../api/schemas.ts'
+import { isRefusal as isTopicRefusal } from '../../protocol/errors.ts'
+import { pageOf, searchFor } from '../paging.ts'
+import { isProblem } from '../problems.ts'
+import { reply, route } from '../route.ts'
+import { withRegistry } from '../schema-problems.ts'
+
+export const schemaTopicRoutes = [
+  route({
+    method: 'GET',
+    path: '/api/v1/schemas/topics',
+    needs: 'viewer',
+    verb: 'list judged topics',
+    tag: 'schemas',
+    doc: 'A page of the topics whose keys or values are judged, with the records that were not valid.',
+    query: judgedTopicsQuery,
+    answers: { 200: judgedTopicsShape },
+    problems: { 404: 'SCHEMA_REGISTRY_OFF' },
+    async answer({ query: { q, all, ...page } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const isWanted = searchFor(q)
+      const wanted = judgedTopics(its, await liveSubjects(its.registry), { isAll: all === 'true' }).filter(
+        ({ topic }) => isWanted(topic),
+      )
+      const shown = pageOf(
+        wanted,
+        page,
+        each => each[page.sort],
+        each => each.topic,
+      )
+      return reply(200, { topics: shown, total: wanted.length })
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/api/v1/schemas/topics/:topic',
+    needs: 'viewer',
+    verb: 'show judged topic',
+    tag: 'schemas',
+    doc: 'How the keys and the values of one topic are judged.',
+    params: judgedTopicParams,
+    answers: { 200: judgedTopicShape },
+    problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION, SCHEMA_REGISTRY_OFF' },
+    async answer({ params: { topic: name } }, rooms) {
+      const its = withRegistry(rooms)
+      if (isProblem(its)) return its
+      const topic = await findTopic(its, name)
+      return isTopicRefusal(topic) ? topic : reply(200, judgedTopic(its, await liveSubjects(its.registry), topic))
+    },
+  }),
+]
