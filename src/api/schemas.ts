@@ -265,7 +265,7 @@ export const newSchemaShape = z.strictObject(requestFields)
 
 export type NewSchema = z.input<typeof newSchemaShape>
 
-export const registeredSchemaShape = schemaVersionShape
+/** The version that has the schema after a registration. */
 export type RegisteredSchema = SchemaVersion
 
 export const schemaCheckShape = z.strictObject({

@@ -1,5 +1,5 @@
-// Which topics are judged against schemas, by which subjects, and how many records were not valid. The numbers are those
-// of this broker: each broker judges what it appends.
+// Tells which topics are judged against schemas, by which subjects, and how many records were not valid. The numbers are
+// those of this broker: each broker judges what it appends.
 
 import type { JudgedPart, JudgedTopic, SchemaPartRule } from '../../api/schemas.ts'
 import { RECORD_PARTS } from '../../api/words.ts'

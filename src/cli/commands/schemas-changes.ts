@@ -1,5 +1,5 @@
-// Changes the schema registry on the command line: checks and registers schemas, sets levels and modes, and deletes. The
-// text of a schema comes from the standard input.
+// Changes the schema registry on the command line: checks and registers schemas, sets levels and modes, and deletes.
+// The text of a schema comes from the standard input.
 
 import type {
   CheckedSchema,
