@@ -37,6 +37,7 @@ const judgedPartFields = {
   topic: z.string(),
   part: z.enum(RECORD_PARTS),
   action: z.enum(JUDGE_ACTIONS),
+  required: z.boolean().meta({ description: 'Whether records are refused too while the subject has no versions.' }),
   refused: z.int().meta({ description: 'The records that were not valid, since this broker started, on this broker.' }),
 }
 
@@ -363,7 +364,8 @@ export const schemaDeletionShape = z
       .meta({ description: 'The versions that refer to one of these. A deletion is refused while there are any.' }),
     topics: z.array(judgedPartShape).meta({ description: 'The topics whose records the subject judges.' }),
     endsJudging: z.boolean().meta({
-      description: 'True if the subject keeps no version that is not deleted: then it judges no records any more.',
+      description:
+        'True if the subject keeps no version that is not deleted: its records are then no longer judged, or all refused where they are `required`.',
     }),
   })
   .meta({ id: 'SchemaDeletion' })
