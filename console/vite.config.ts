@@ -32,10 +32,11 @@ const FILES = {
   'schema-basics': /\/pages\/schemas\/(marks|registry-gate|words)\.tsx?$/,
   'schema-dialogs':
     /\/(pages\/schemas\/(register|check|reference|level|mode|schema-draft)[a-z-]*|pages\/subject\/(delete|new)[a-z-]*)\.tsx?$/,
-  schemas: /\/pages\/(schemas|subject)\//,
+  schemas:
+    /\/pages\/(schemas|subject)\/|\/icons\/(arrow-left-right|file-plus|git-compare-arrows|lock|search-check)\.mjs$/,
   configs:
     /\/(pages\/topic\/(config-edits|config-input|config-name|config-text|config-groups|refusals)|text\/read-units)\.tsx?$/,
-  'topic-tabs': /\/pages\/topic\/(topic-(configuration|access)|config-row)\.tsx?$/,
+  'topic-tabs': /\/pages\/topic\/(topic-(configuration|access|partitions)|config-row)\.tsx?$/,
   'topic-dialogs': /\/pages\/topic\/(add|delete|lost|save|config-effects)[a-z-]*\.tsx?$/,
   brokers: /\/pages\/brokers?\//,
   groups: /\/pages\/groups?\/[a-z-]+\.tsx?$/,
