@@ -2,21 +2,13 @@
 // whose records are judged. Clients of Kafka use Confluent's API instead (http/faces/schema-registry.ts).
 
 import { z } from 'zod'
+import { judgedPartShape, refused } from './judged-topics.ts'
 import { pagingQuery } from './paging.ts'
 import { integer } from './query.ts'
 import { timeShape } from './time.ts'
-import {
-  DELETED_CHOICES,
-  JUDGE_ACTIONS,
-  JUDGED_TOPIC_SORTS,
-  RECORD_PARTS,
-  SCHEMA_LEVELS,
-  SCHEMA_MODES,
-  SCHEMA_ORIGINS,
-  SCHEMA_TYPES,
-  SUBJECT_SORTS,
-  SUBJECT_STRATEGIES,
-} from './words.ts'
+import { DELETED_CHOICES, SCHEMA_LEVELS, SCHEMA_MODES, SCHEMA_ORIGINS, SCHEMA_TYPES, SUBJECT_SORTS } from './words.ts'
+
+export type { JudgedPart, JudgedTopic, JudgedTopics, judgedTopicsQuery, SchemaPartRule } from './judged-topics.ts'
 
 /** The largest body of a request with a schema: 512 KiB of text whose quotation marks are escaped, and references. */
 export const SCHEMA_BODY_BYTES = (1_024 + 100) * 1_024
@@ -31,20 +23,6 @@ const modeShape = z.enum(SCHEMA_MODES)
 const subjectName = z.string().min(1)
 const version = z.int().meta({ description: 'From 1. The number of a deleted version is not used again.' })
 const id = z.int().meta({ description: 'The id that records name. It belongs to one schema for ever.' })
-
-/** A part of the records of a topic that the subject judges. */
-const judgedPartFields = {
-  topic: z.string(),
-  part: z.enum(RECORD_PARTS),
-  action: z.enum(JUDGE_ACTIONS),
-  refused: z.int().meta({ description: 'The records that were not valid, since this broker started, on this broker.' }),
-}
-
-export const judgedPartShape = z
-  .object(judgedPartFields)
-  .meta({ id: 'JudgedPart', description: 'A part of the records of a topic that a subject judges.' })
-
-export type JudgedPart = z.infer<typeof judgedPartShape>
 
 const subjectFields = {
   subject: z.string(),
@@ -91,9 +69,7 @@ export const schemaOverviewShape = z
     level: levelShape.meta({ description: 'The global level.' }),
     mode: modeShape.meta({ description: 'The global mode.' }),
     judgedTopics: z.int().meta({ description: 'The number of topics whose keys or values are judged.' }),
-    refused: z
-      .int()
-      .meta({ description: 'The records that were not valid, since this broker started, on this broker.' }),
+    refused,
   })
   .meta({ id: 'SchemaOverview' })
 
@@ -265,7 +241,7 @@ export const newSchemaShape = z.strictObject(requestFields)
 
 export type NewSchema = z.input<typeof newSchemaShape>
 
-export const registeredSchemaShape = schemaVersionShape
+/** The version that has the schema after a registration. */
 export type RegisteredSchema = SchemaVersion
 
 export const schemaCheckShape = z.strictObject({
@@ -363,51 +339,10 @@ export const schemaDeletionShape = z
       .meta({ description: 'The versions that refer to one of these. A deletion is refused while there are any.' }),
     topics: z.array(judgedPartShape).meta({ description: 'The topics whose records the subject judges.' }),
     endsJudging: z.boolean().meta({
-      description: 'True if the subject keeps no version that is not deleted: then it judges no records any more.',
+      description:
+        'True if the subject keeps no version that is not deleted: its records are then no longer judged, or all refused where they are `required`.',
     }),
   })
   .meta({ id: 'SchemaDeletion' })
 
 export type SchemaDeletion = z.infer<typeof schemaDeletionShape>
-
-const partRuleShape = z
-  .object({
-    judged: z.boolean().meta({
-      description:
-        'Whether records are judged now: their subject has a version that is not deleted, records name it themselves, or `required` is true.',
-    }),
-    action: z
-      .enum(JUDGE_ACTIONS)
-      .meta({ description: 'The answer to a record that is not valid; off: the part is never judged.' }),
-    required: z.boolean().meta({ description: 'Whether records without a subject that has versions are refused too.' }),
-    strategy: z.enum(SUBJECT_STRATEGIES),
-    subject: z.string().nullable().meta({ description: 'Null if each record names its own (RecordName).' }),
-    refused: judgedPartFields.refused,
-  })
-  .meta({ id: 'SchemaPartRule' })
-
-export type SchemaPartRule = z.infer<typeof partRuleShape>
-
-export const judgedTopicShape = z
-  .object({
-    topic: z.string(),
-    key: partRuleShape,
-    value: partRuleShape,
-    refused: z.int().meta({ description: 'Of keys and values together.' }),
-  })
-  .meta({ id: 'JudgedTopic' })
-
-export type JudgedTopic = z.infer<typeof judgedTopicShape>
-
-export const judgedTopicsQuery = pagingQuery(JUDGED_TOPIC_SORTS).extend({
-  all: flag.meta({ description: 'true lists the topics that are not judged too.' }),
-})
-
-export const judgedTopicsShape = z.object({
-  topics: z.array(judgedTopicShape),
-  total: z.int().meta({ description: 'The number of topics on all pages.' }),
-})
-
-export type JudgedTopics = z.infer<typeof judgedTopicsShape>
-
-export const judgedTopicParams = z.object({ topic: z.string() })

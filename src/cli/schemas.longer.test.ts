@@ -130,6 +130,7 @@ test('levels and modes are shown, set and reset', async t => {
 test('a deletion shows what it means, and asks', async t => {
   const { broker, run } = await started(t)
   await createTopic(broker, 'base', 1)
+  await createTopic(broker, 'strict', 1, { 'confluent.value.schema.validation': 'true' })
   await run('schemas register base-value', order(ID))
   await run('schemas register user --reference=com.acme.Order=base-value:1', '["null","com.acme.Order"]')
   const dry = await run('schemas delete base-value --dry-run')
@@ -145,6 +146,12 @@ test('a deletion shows what it means, and asks', async t => {
   const refused = await run('schemas delete base-value --yes')
   assert.equal(refused.status, 1)
   assert.match(refused.err, /Other schemas refer to the subject 'base-value': 'user' version 1\. .*\[REFERENCED\]/)
+
+  await run('schemas register strict-value', '"int"')
+  assert.match(
+    (await run('schemas delete strict-value --dry-run')).out,
+    /would be deleted\.\nThese records would all be refused, because their topic demands a schema: strict \(value\)\.\n$/,
+  )
 
   const kept = await run('schemas delete user', '', ['n'])
   assert.deepEqual([kept.status, kept.questions], [0, ['Delete 1 version of user? [y/N] ']])

@@ -1,5 +1,5 @@
-// The difference of two texts as `diff -u` writes it. The shortest edit is found with Myers' algorithm; if it would take
-// too long, the different middle is replaced as a whole.
+// The difference of two texts as `diff -u` writes it. Myers' algorithm finds the shortest edit. If that would take too
+// long, the different middle is replaced as a whole.
 
 const CONTEXT = 3
 /** The most lines that the search inserts and deletes. The work grows with its square. */

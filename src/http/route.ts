@@ -181,8 +181,8 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
    */
   readonly isProbe?: true
   /**
-   * True if a POST only asks, because a foreign API asks with a body. It is checked as a change is, and leaves no audit
-   * line.
+   * True if a POST only asks, because a foreign API asks with a body, or because the question has a long text. It is
+   * checked as a change is, leaves no audit line, and may be for a VIEWER.
    */
   readonly onlyAsks?: true
   /** True if HEAD is answered 204 where GET is answered 200, as a foreign API demands. */

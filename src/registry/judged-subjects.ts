@@ -70,6 +70,11 @@ export class JudgedSubjects {
     return await this.#rooms.state.ids.get(id)
   }
 
+  /** Resolves with the highest id that the store has given out. No schema has a higher one. */
+  async maxId(): Promise<number> {
+    return await this.#rooms.state.counter.last()
+  }
+
   /**
    * Resolves with the program of a schema, or with the reason why it cannot be made; null if no such schema is stored.
    */

@@ -1,5 +1,5 @@
-// Which topics are judged against schemas, by which subjects, and how many records were not valid. The numbers are those
-// of this broker: each broker judges what it appends.
+// Tells which topics are judged against schemas, by which subjects, and how many records were not valid. The numbers
+// are those of this broker: each broker judges what it appends.
 
 import type { JudgedPart, JudgedTopic, SchemaPartRule } from '../../api/schemas.ts'
 import { RECORD_PARTS } from '../../api/words.ts'
@@ -66,10 +66,10 @@ export function topicsOfSubject(
   for (const topic of candidates) {
     const rules = judge.judged(topic)
     for (const part of RECORD_PARTS) {
-      const { action, refused } = rules[part]
+      const { action, isRequired, refused } = rules[part]
       const isOf = names(rules[part], topic.name, subject, recordNames)
       if (isOf && isJudged({ ...rules[part], subject }, isLive))
-        found.push({ topic: topic.name, part, action, refused })
+        found.push({ topic: topic.name, part, action, required: isRequired, refused })
     }
   }
   return found

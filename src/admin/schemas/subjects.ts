@@ -12,7 +12,7 @@ import { aFewAtATime } from '../../base/a-few.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../../registry/refusals.ts'
 import type { Registry } from '../../registry/registry.ts'
-import { latestLive, liveVersions, type Subject } from '../../registry/state/subject.ts'
+import { latestLive, liveVersions, type Subject, type SubjectVersion } from '../../registry/state/subject.ts'
 import { type JudgedRooms, judgedTopics, liveSubjects, topicsOfSubject } from './judged.ts'
 
 type Surveyed = Awaited<ReturnType<Registry['surveyAll']>>['subjects'][number]
@@ -25,7 +25,12 @@ export interface SchemaRooms extends JudgedRooms {
 }
 
 /** A row of the list without the members that cost a read of each schema. */
-export type SubjectRow = Omit<SchemaSubject, 'type' | 'topics'>
+type BareRow = Omit<SchemaSubject, 'type' | 'topics'>
+
+export interface SubjectRow extends BareRow {
+  /** The newest version that is not deleted, or the newest one; null without versions. */
+  readonly newestGuid: string | null
+}
 
 export async function describeRegistry(rooms: SchemaRooms): Promise<SchemaOverview> {
   const { registry } = rooms
@@ -48,7 +53,9 @@ export async function describeRegistry(rooms: SchemaRooms): Promise<SchemaOvervi
 /** Resolves with all subjects that the choice names, in the order of their names. */
 export async function listSubjects({ registry }: SchemaRooms, deleted: DeletedChoice): Promise<readonly SubjectRow[]> {
   const { subjects } = await registry.surveyAll()
-  return subjects.map(rowOf).filter(row => isChosen(deleted, row.deleted))
+  return subjects
+    .map(each => ({ ...rowOf(each), newestGuid: newestOf(each.subject)?.guid ?? null }))
+    .filter(row => isChosen(deleted, row.deleted))
 }
 
 /** Resolves with the rows of a page, complete. */
@@ -56,10 +63,8 @@ export async function completeSubjects(
   rooms: SchemaRooms,
   page: readonly SubjectRow[],
 ): Promise<readonly SchemaSubject[]> {
-  return await aFewAtATime(rooms.clock, page, async row => {
-    const { subject } = await rooms.registry.surveyOne(row.subject)
-    const newest = latestLive(subject) ?? subject.versions.at(-1)
-    const type = newest === undefined ? null : await rooms.registry.typeOfSchema(newest.guid)
+  return await aFewAtATime(rooms.clock, page, async ({ newestGuid, ...row }) => {
+    const type = newestGuid === null ? null : await rooms.registry.typeOfSchema(newestGuid)
     const isLive = () => row.latestVersion !== null
     // The record names of each schema would cost a thread, so only the topics that the name tells are here.
     return { ...row, type, topics: [...topicsOfSubject(rooms, isLive, row.subject)] }
@@ -81,12 +86,13 @@ export async function describeSubject(
   const { registry } = rooms
   const found = await registry.surveyOne(name)
   if (found.subject.documentVersion === 0) return refusals.subjectNotFound(name)
-  const newest = latestLive(found.subject) ?? found.subject.versions.at(-1)
+  const newest = newestOf(found.subject)
   const [referrers, type, topics] = await Promise.all([
     registry.referrersTo(name),
-    newest === undefined ? null : registry.typeOfSchema(newest.guid),
+    newest === null ? null : registry.typeOfSchema(newest.guid),
     topicsJudgedBy(rooms, name),
   ])
+  const counts = Map.groupBy(referrers, ({ refersTo }) => refersTo)
   const chosen = found.subject.versions.filter(({ isDeleted }) => isChosen(deleted, isDeleted)).toReversed()
   const versions = chosen.slice(offset, offset + limit).map(
     ({ version, id, guid, isDeleted, atMs, references }): SchemaVersionRow => ({
@@ -94,7 +100,7 @@ export async function describeSubject(
       deleted: isDeleted,
       registeredAt: new Date(atMs).toISOString(),
       references: references.map(([subject, number]) => ({ subject, version: number })),
-      referrerCount: referrers.filter(({ refersTo }) => refersTo === version).length,
+      referrerCount: counts.get(version)?.length ?? 0,
     }),
   )
   const { config } = found.subject
@@ -122,7 +128,7 @@ async function recordNamesOf(
   return program === null || isRefusal(program) ? [] : program.recordNames
 }
 
-function rowOf({ subject, level, ownLevel, mode, ownMode }: Surveyed): SubjectRow {
+function rowOf({ subject, level, ownLevel, mode, ownMode }: Surveyed): BareRow {
   const latest = latestLive(subject)
   const live = liveVersions(subject).length
   const newest = subject.versions.at(-1)
@@ -136,6 +142,11 @@ function rowOf({ subject, level, ownLevel, mode, ownMode }: Surveyed): SubjectRo
     ...{ level, ownLevel, mode, ownMode },
     deleted: live === 0 && newest !== undefined,
   }
+}
+
+/** Returns the newest version that is not deleted, or the newest one; null without versions. */
+function newestOf(subject: Subject): SubjectVersion | null {
+  return latestLive(subject) ?? subject.versions.at(-1) ?? null
 }
 
 function isChosen(choice: DeletedChoice, isDeleted: boolean): boolean {

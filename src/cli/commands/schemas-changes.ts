@@ -1,5 +1,5 @@
-// Changes the schema registry on the command line: checks and registers schemas, sets levels and modes, and deletes. The
-// text of a schema comes from the standard input.
+// Changes the schema registry on the command line: checks and registers schemas, sets levels and modes, and deletes.
+// The text of a schema comes from the standard input.
 
 import type {
   CheckedSchema,
@@ -230,10 +230,17 @@ function versionsOf({ versions }: SchemaDeletion): string {
 function deletionText(found: SchemaDeletion): string {
   const { subject, permanent, referrers, topics, endsJudging } = found
   const head = `${versionsOf(found)} of ${printable(subject)} would be ${permanent ? 'removed' : 'deleted'}.\n`
+  const sentence = (said: string, some: SchemaDeletion['topics']) =>
+    endsJudging && some.length > 0 ? `${said}: ${some.map(each => printable(topicPart(each))).join(', ')}.\n` : ''
   const judged =
-    endsJudging && topics.length > 0
-      ? `These records would no longer be judged: ${topics.map(each => printable(topicPart(each))).join(', ')}.\n`
-      : ''
+    sentence(
+      'These records would no longer be judged',
+      topics.filter(({ required }) => !required),
+    ) +
+    sentence(
+      'These records would all be refused, because their topic demands a schema',
+      topics.filter(({ required, action }) => required && action === 'reject'),
+    )
   if (referrers.length === 0) return `${head}${judged}`
   const rows = referrers.map(each => [
     each.subject,

@@ -11,12 +11,12 @@ import {
 import type { SchemaRooms } from '../../admin/schemas/subjects.ts'
 import {
   newSchemaShape,
-  registeredSchemaShape,
   SCHEMA_BODY_BYTES,
   schemaDeletionQuery,
   schemaDeletionShape,
   schemaSubjectParams,
   schemaVersionParams,
+  schemaVersionShape,
 } from '../../api/schemas.ts'
 import { cut } from '../../base/cut.ts'
 import { isRefusal, refusals } from '../../registry/refusals.ts'
@@ -39,7 +39,7 @@ export const schemaChangeRoutes = [
     body: newSchemaShape,
     bodyLimit: SCHEMA_BODY_BYTES,
     audited: ['type'],
-    answers: { 200: registeredSchemaShape },
+    answers: { 200: schemaVersionShape },
     problems: { 400: 'INVALID_SCHEMA', 404: 'SCHEMA_REGISTRY_OFF', 409: 'INCOMPATIBLE_SCHEMA, CONFLICT, UNREADABLE' },
     async answer({ params: { subject }, body }, rooms) {
       const its = withRegistry(rooms)

@@ -2,7 +2,7 @@
 
 import { findTopic } from '../../admin/reach.ts'
 import { judgedTopic, judgedTopics, liveSubjects } from '../../admin/schemas/judged.ts'
-import { judgedTopicParams, judgedTopicShape, judgedTopicsQuery, judgedTopicsShape } from '../../api/schemas.ts'
+import { judgedTopicParams, judgedTopicShape, judgedTopicsQuery, judgedTopicsShape } from '../../api/judged-topics.ts'
 import { isRefusal as isTopicRefusal } from '../../protocol/errors.ts'
 import { pageOf, searchFor } from '../paging.ts'
 import { isProblem } from '../problems.ts'

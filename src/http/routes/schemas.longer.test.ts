@@ -272,11 +272,15 @@ test('topics show how they are judged, by which subject, and how many records we
   assert.deepEqual([overview.judgedTopics, overview.refused], [3, 1])
 
   const topicsOf = async (subject: string) => (await api('GET', at(subject))).body.topics
-  const part = { topic: 'orders', part: 'value', action: 'reject', refused: 1 }
+  const part = { topic: 'orders', part: 'value', action: 'reject', required: false, refused: 1 }
   assert.deepEqual(await topicsOf('orders-value'), [part])
   assert.deepEqual((await api('GET', '/subjects?q=orders-value')).body.subjects[0].topics, [part])
-  assert.deepEqual(await topicsOf('a-b-key'), [{ topic: 'a-b', part: 'key', action: 'reject', refused: 0 }])
-  assert.deepEqual(await topicsOf('com.acme.Order'), [{ topic: 'named', part: 'value', action: 'count', refused: 0 }])
+  assert.deepEqual(await topicsOf('a-b-key'), [
+    { topic: 'a-b', part: 'key', action: 'reject', required: false, refused: 0 },
+  ])
+  assert.deepEqual(await topicsOf('com.acme.Order'), [
+    { topic: 'named', part: 'value', action: 'count', required: false, refused: 0 },
+  ])
   const { body: preview } = await api('DELETE', at('orders-value', '?dryRun=true'))
   assert.deepEqual([preview.topics, preview.endsJudging], [[part], true])
   assert.equal((await api('DELETE', at('orders-value'))).status, 200)

@@ -1,4 +1,5 @@
-// What operators read of the schema registry: subjects, versions, texts, comparisons, and checks before a registration.
+// The routes by which operators read the schema registry: subjects, versions, texts, comparisons, and checks before a
+// registration.
 
 import { checkSchema } from '../../admin/schemas/changes.ts'
 import { completeSubjects, describeRegistry, describeSubject, listSubjects } from '../../admin/schemas/subjects.ts'

@@ -38,7 +38,7 @@ export class BatchMemory {
 
   /** True if the batch names more schemas than one batch may. */
   get isFull(): boolean {
-    return this.#schemas.size >= MOST_SCHEMAS || this.#bytes > MOST_BYTES
+    return this.#schemas.size > MOST_SCHEMAS || this.#bytes > MOST_BYTES
   }
 
   subject(name: string): SubjectNow | Miss {
@@ -61,9 +61,14 @@ export class BatchMemory {
     if (pinned !== undefined) return pinned
     const guid = this.#knowledge.guidOf(key)
     if (guid === undefined) {
-      return this.#miss(`id ${key}`, async () => this.#pinGuid(key, await this.#knowledge.lookUp(key)))
+      return this.#miss(`id ${key}`, async () => {
+        const found = await this.#knowledge.lookUp(key)
+        this.#guids.set(key, found)
+        if (found === null) this.hasInvented = true
+      })
     }
-    this.#pinGuid(key, guid)
+    // A batch may invent millions of ids, so those that are known not to exist are not kept.
+    if (guid !== null) this.#guids.set(key, guid)
     return guid
   }
 
@@ -103,11 +108,6 @@ export class BatchMemory {
     const miss = new Miss(load)
     this.#misses.set(question, miss)
     return miss
-  }
-
-  #pinGuid(key: SchemaKey, guid: string | null): void {
-    this.#guids.set(key, guid)
-    if (guid === null) this.hasInvented = true
   }
 
   #pinSchema(schema: JudgedSchema | UnusableSchema): JudgedSchema | UnusableSchema {

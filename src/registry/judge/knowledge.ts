@@ -2,9 +2,10 @@
 // schemas the latest one of a subject can read. It answers from memory at once, or says how to look it up. Everything
 // but subjects is true for ever, so it is kept until there is no room.
 //
-// Ids that no schema has are remembered for a second. At most MOST_INVENTED of them are looked up in a second; beyond
-// that a batch that names an unknown id is refused for now. A subject is compared with the store once for all batches
-// that wait for it, however many ids they invent.
+// Producers may invent ids. An id above the highest one that was given out costs one question to the store for all
+// batches that ask at that moment. Another one that no schema has is remembered for a second, and at most MOST_INVENTED
+// of them are looked up in a second; beyond that a batch that names an unknown id is refused for now. A subject is
+// compared with the store once for all batches that wait for it, however many ids they invent.
 
 import { BoundedCache } from '../../base/bounded-cache.ts'
 import type { Clock } from '../../base/clock.ts'
@@ -66,6 +67,8 @@ export class Knowledge {
   /** When each id was looked up that no schema has. */
   readonly #invented = new BoundedCache<SchemaKey, number>(INVENTED_BYTES, () => 200)
   readonly #loads = new Map<string, { waiting: number; readonly load: () => Promise<SubjectNow> }>()
+  #maxId = 0
+  readonly #askMaxId = coalesce(() => this.#judged.maxId())
   #inventedSinceMs = Number.NEGATIVE_INFINITY
   #inventedCount = 0
 
@@ -125,6 +128,10 @@ export class Knowledge {
 
   /** Resolves with null if no schema has it. Throws RefusedForNow, and what the store throws. */
   async lookUp(key: SchemaKey): Promise<string | null> {
+    if (typeof key === 'number' && key > this.#maxId) {
+      this.#maxId = await this.#askMaxId()
+      if (key > this.#maxId) return null
+    }
     const nowMs = this.#clock.monotonic()
     if (nowMs - this.#inventedSinceMs >= 1_000) {
       this.#inventedSinceMs = nowMs

@@ -26,6 +26,9 @@ interface Judged {
   readonly named: string
 }
 
+/** The most ways that are remembered: more than a batch may have schemas. */
+const MOST_WAYS = 1_024
+
 const PASS: Way = Object.freeze({ kind: 'pass' })
 
 export class Ways {
@@ -58,7 +61,10 @@ export class Ways {
     const known = this.#ways.get(key)
     if (known !== undefined) return known
     const way = this.rule.subject === null ? this.#byRecordName(key) : this.#byTopicName(key, this.rule.subject)
-    if (!(way instanceof Miss)) this.#ways.set(key, way)
+    if (way instanceof Miss) return way
+    // A batch may invent millions of ids.
+    if (this.#ways.size === MOST_WAYS) this.#ways.clear()
+    this.#ways.set(key, way)
     return way
   }
 
@@ -67,7 +73,9 @@ export class Ways {
     const known = ways.get(message)
     if (known !== undefined) return known
     const way = this.#named(schema, key, schema.recordName(message))
-    if (!(way instanceof Miss)) ways.set(message, way)
+    if (way instanceof Miss) return way
+    if (ways.size === MOST_WAYS) ways.clear()
+    ways.set(message, way)
     return way
   }
 

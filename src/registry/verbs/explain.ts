@@ -1,5 +1,5 @@
-// Checks and comparisons for people: every version that a schema does not fit, with its reasons, and two versions in both
-// directions. Clients get the first version only (check.ts).
+// Checks and comparisons for people: every version that a schema does not fit, with its reasons, and two versions in
+// both directions. Clients get the first version only (check.ts).
 
 import type { Difference } from '../format.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'

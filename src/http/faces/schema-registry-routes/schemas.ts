@@ -41,15 +41,22 @@ export const schemaRoutes: readonly AnyRoute[] = [
     verb: 'show schema',
     doc: 'The schema of an id, also if all its versions were deleted.',
     params: idParams,
-    query: z.object({ subject: text, format: text, fetchMaxId: flag }),
+    query: z.object({ subject: text, format: text, fetchMaxId: flag, includeSubjects: flag }),
     answers: { 200: shownSchema },
     problems: NOT_FOUND,
-    async answer({ registry, caller, params: { id }, query: { subject, format, fetchMaxId }, isWide }) {
-      const schema = await readable(registry, caller.rights, id)
+    async answer({ registry, caller: { rights }, params: { id }, query, isWide }) {
+      const { subject, format, fetchMaxId, includeSubjects } = query
+      const schema = await readable(registry, rights, id)
       if (isRefusal(schema)) return schema
-      const holder = isWide ? await holderOf(registry, caller.rights, schema, subject) : {}
-      const max = fetchMaxId ? { maxId: await registry.maxId() } : {}
-      return reply(200, { ...holder, ...(await showSchema(registry, schema, { isWide, format })), ...max })
+      const holder = isWide ? await holderOf(registry, rights, schema, subject) : {}
+      // Karapace's clients ask for the subjects here.
+      const subjects = includeSubjects ? await registry.subjectsOfId(id, { mayShow: rights.mayRead }) : null
+      return reply(200, {
+        ...holder,
+        ...(await showSchema(registry, schema, { isWide, format })),
+        ...(fetchMaxId ? { maxId: await registry.maxId() } : {}),
+        ...(subjects === null || isRefusal(subjects) ? {} : { subjects }),
+      })
     },
   }),
   registryRoute({
