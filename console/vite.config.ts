@@ -29,13 +29,16 @@ const FILES = {
   /** Texts of records and of schemas. */
   texts: /\/(parts\/(text-block|difference)|text\/(highlight|line-diff))\.tsx?$/,
   /** The pages of schemas need these, and so does the tab of a topic. */
-  'schema-basics': /\/pages\/schemas\/(marks|registry-gate|words)\.tsx?$/,
+  'schema-basics':
+    /\/(pages\/schemas\/(marks|reasons|registry-gate|words)\.tsx?|icons\/(file-plus|lock|search-check)\.mjs)$/,
   'schema-dialogs':
-    /\/(pages\/schemas\/(register|check|reference|level|mode|schema-draft)[a-z-]*|pages\/subject\/(delete|new)[a-z-]*)\.tsx?$/,
-  schemas: /\/pages\/(schemas|subject)\//,
+    /\/(pages\/schemas\/(register-schema|check|reference|level|mode|schema-draft)[a-z-]*|pages\/subject\/(delete|new)[a-z-]*)\.tsx?$/,
+  subject:
+    /\/(pages\/subject\/[a-z-]+\.tsx?|pages\/schemas\/schema-(by-id|text)\.tsx|icons\/(arrow-left-right|git-compare-arrows)\.mjs)$/,
+  schemas: /\/pages\/schemas\//,
   configs:
     /\/(pages\/topic\/(config-edits|config-input|config-name|config-text|config-groups|refusals)|text\/read-units)\.tsx?$/,
-  'topic-tabs': /\/pages\/topic\/(topic-(configuration|access)|config-row)\.tsx?$/,
+  'topic-tabs': /\/pages\/topic\/(topic-(configuration|access|partitions)|config-row)\.tsx?$/,
   'topic-dialogs': /\/pages\/topic\/(add|delete|lost|save|config-effects)[a-z-]*\.tsx?$/,
   brokers: /\/pages\/brokers?\//,
   groups: /\/pages\/groups?\/[a-z-]+\.tsx?$/,

@@ -15,7 +15,7 @@ import { addressOf, openPages, settle } from './tour.ts'
 import { ADMIN, ensureConsole, startTieredWorld } from './world.ts'
 
 /** In KiB of gzip. */
-const LIMITS = { script: 140, style: 15, page: 30, charts: 30, editor: 100, all: 350 }
+const LIMITS = { script: 140, style: 15, page: 30, charts: 30, editor: 100, all: 380 }
 const MOST_REQUESTS = 12
 
 interface Chunk {

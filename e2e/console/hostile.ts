@@ -112,7 +112,7 @@ export async function plant({ admin, connect }: World): Promise<Planted> {
 export const hostileSchema = (text: string) =>
   JSON.stringify({ title: text, description: `${text} again`, enum: [text] })
 
-/** Resolves with the texts that can be names of subjects. Each subject has two versions, and refers to the first one. */
+/** Resolves with the texts that can be names of subjects. Each has two versions, and refers to the first subject. */
 async function plantSubjects(admin: AdminClient): Promise<readonly string[]> {
   const subjects: string[] = []
   for (const text of HOSTILE.map(throughUtf8)) {

@@ -14,7 +14,7 @@ export const SUBJECTS = Object.freeze({
   main: `${JUDGED_TOPIC}-value`,
   money: 'shop.Money',
   /** Protobuf, with an import. */
-  proto: 'clicks-value',
+  proto: 'visits-value',
   imported: 'shop/place.proto',
   /** JSON Schema, in the mode READONLY. */
   json: 'profiles-value',

@@ -3,7 +3,9 @@
 import { SCHEMA_TABS } from '../../../src/api/pages.ts'
 import type { SchemaOverview } from '../../../src/api/schemas.ts'
 import { useRead } from '../../api/queries.ts'
+import { lazyPart } from '../../parts/lazy-part.tsx'
 import { PageHead } from '../../parts/page.tsx'
+import { Skeleton } from '../../parts/states.tsx'
 import { Tabs } from '../../parts/tabs.tsx'
 import { Time } from '../../parts/time.tsx'
 import { useHere } from '../../shell/address.tsx'
@@ -12,8 +14,9 @@ import { counted } from '../../text/format.ts'
 import { JudgedTopics } from './judged-topics.tsx'
 import { RegistryGate } from './registry-gate.tsx'
 import { RegistryVerbs } from './registry-verbs.tsx'
-import { SchemaById } from './schema-by-id.tsx'
 import { SubjectList } from './subject-list.tsx'
+
+const SchemaById = lazyPart(async () => (await import('./schema-by-id.tsx')).SchemaById, <Skeleton rows={3} />)
 
 type Tab = (typeof SCHEMA_TABS)[number]
 

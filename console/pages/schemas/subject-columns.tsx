@@ -2,7 +2,6 @@
 
 import type { SchemaSubject } from '../../../src/api/schemas.ts'
 import type { Column } from '../../parts/data-table.tsx'
-import { Time } from '../../parts/time.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { count, UNKNOWN } from '../../text/format.ts'
@@ -20,17 +19,17 @@ export const SUBJECT_COLUMNS: readonly Column<SchemaSubject>[] = [
     sort: 'subject',
     isFixed: true,
     cell: ({ subject, deleted }) => (
-      <span className="flex flex-wrap items-center gap-x-2 sm:min-w-36">
+      // The link itself ends after three lines: its hidden part would lie over the links of the rows below.
+      <div className="sm:min-w-36" title={subject}>
         <PageLink
           page="subject"
           params={{ subject }}
-          title={subject}
           className="line-clamp-3 w-fit text-accent underline-offset-2 hover:underline"
         >
           <VisibleText text={subject} />
         </PageLink>
         {deleted && <DeletedMark />}
-      </span>
+      </div>
     ),
   },
   {
@@ -94,14 +93,6 @@ export const SUBJECT_COLUMNS: readonly Column<SchemaSubject>[] = [
     ...isPhoneless,
     cell: ({ topics }) =>
       topics.length === 0 ? <None why="It judges no topic." /> : <Refused of={refusedOf(topics)} />,
-  },
-  {
-    id: 'registered',
-    head: 'Registered',
-    sort: 'registeredAt',
-    isNumber: true,
-    ...isPhoneless,
-    cell: ({ registeredAt }) => (registeredAt === null ? <None /> : <Time ms={Date.parse(registeredAt)} />),
   },
 ]
 

@@ -10,8 +10,11 @@ import { type Edits, NO_EDITS } from './config-edits.ts'
 import { isMissingTopic, MissingTopic } from './missing-topic.tsx'
 import { TopicHead } from './topic-head.tsx'
 import { TopicOverview } from './topic-overview.tsx'
-import { TopicPartitions } from './topic-partitions.tsx'
 
+const TopicPartitions = lazyPart(
+  async () => (await import('./topic-partitions.tsx')).TopicPartitions,
+  <Skeleton rows={8} />,
+)
 const TopicConfiguration = lazyPart(
   async () => (await import('./topic-configuration.tsx')).TopicConfiguration,
   <Skeleton rows={16} />,

@@ -8,6 +8,7 @@ import { type PageId, pages, type Page as Row } from '../../../src/api/pages.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { resize, visit } from '../browser.ts'
 import { NAMES, seed } from '../seeded.ts'
+import { SUBJECTS, seedSchemas } from '../seeded-schemas.ts'
 import { settle } from '../tour.ts'
 import { ADMIN, startWorld } from '../world.ts'
 import type { Journey } from './journey.ts'
@@ -77,6 +78,7 @@ export const keyboardOnly: Journey = {
   async run({ t, browser, store }) {
     const world = await startWorld(t, store)
     await seed(world)
+    await seedSchemas(world)
     const { page, assertQuiet } = await visit(t, browser, world.url)
     const reached = new Set<PageId>()
     const arrive = async (id: PageId) => {
@@ -137,6 +139,11 @@ export const keyboardOnly: Journey = {
     await tabTo(page, NAMES.idleGroup)
     await press('Enter')
     await arrive('group')
+    await press('g', 'm')
+    await arrive('schemas')
+    await tabTo(page, SUBJECTS.main)
+    await press('Enter')
+    await arrive('subject')
     await press('g', 'b')
     await arrive('brokers')
     await tabTo(page, /^(Broker )?0\b/)
