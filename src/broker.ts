@@ -44,7 +44,7 @@ import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log
 import type { Judge } from './log/judge.ts'
 import { type Logs, openLogs, type RoundShare } from './log/logs.ts'
 import type { RoundReport } from './log/round.ts'
-import { openRegistry, type Registry } from './registry/registry.ts'
+import { openRegistry, type Registry, type RegistryRooms } from './registry/registry.ts'
 import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
 import { type ChosenEngine, chooseEngine } from './settings/engine.ts'
 import { latencyBuckets, redisTargets } from './settings/redis-target.ts'
@@ -376,7 +376,11 @@ async function openTier(made: Given & { readonly store: Store; readonly catalogu
 
 /** Null if it is switched off. */
 function openSchemas(made: Given & { readonly store: Store }): { readonly registry: Registry | null } {
-  return { registry: made.settings.get('schema-registry.enabled') ? openRegistry(made) : null }
+  const { settings } = made
+  const defaultLevel = settings
+    .get('schema-registry.default-compatibility')
+    .toUpperCase() as RegistryRooms['defaultLevel']
+  return { registry: settings.get('schema-registry.enabled') ? openRegistry({ ...made, defaultLevel }) : null }
 }
 
 async function openPartitions(

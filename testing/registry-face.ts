@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { z } from 'zod'
 import { flag, numberParameter, numberSegment, registryRoute } from '../src/http/faces/schema-registry-route.ts'
-import { registryRoutes } from '../src/http/faces/schema-registry-routes.ts'
+import { metadataRoutes } from '../src/http/faces/schema-registry-routes/metadata.ts'
 import { type AnyRoute, reply } from '../src/http/route.ts'
 import { type AdminClient, signInAt } from './admin-client.ts'
 import { ADMIN_PASSWORD } from './http-roles.ts'
@@ -16,7 +16,7 @@ const subject = z.object({ subject: z.string() })
 const doc = 'An echo.'
 
 export const echoRoutes: readonly AnyRoute[] = [
-  ...registryRoutes,
+  ...metadataRoutes,
   registryRoute({
     method: 'GET',
     path: '/subjects',

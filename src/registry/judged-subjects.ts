@@ -88,15 +88,15 @@ export class JudgedSubjects {
   #of({ subject, global }: { readonly subject: Subject; readonly global: Subject }): SubjectNow {
     const made = this.#made.get(subject)
     if (made !== undefined && made.global === global) return made.now
-    const now = subjectNow(subject, global)
+    const now = subjectNow(this.#rooms, subject, global)
     this.#made.set(subject, { global, now })
     return now
   }
 }
 
-function subjectNow(subject: Subject, global: Subject): SubjectNow {
+function subjectNow(rooms: VerbRooms, subject: Subject, global: Subject): SubjectNow {
   const latest = latestLive(subject)
-  const { level, policy } = inForce(subject, global)
+  const { level, policy } = inForce(rooms, subject, global)
   return Object.freeze({
     latest: latest === null ? null : { version: latest.version, id: latest.id, guid: latest.guid },
     ids: new Set(subject.versions.map(({ id }) => id)),

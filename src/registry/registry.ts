@@ -4,6 +4,7 @@
 import { JudgedSubjects } from './judged-subjects.ts'
 import type { StateRooms } from './state/rooms.ts'
 import { RegistryState, type StateBounds } from './state/state.ts'
+import type { Level } from './state/subject.ts'
 import * as check from './verbs/check.ts'
 import * as configs from './verbs/configs.ts'
 import * as deleting from './verbs/delete.ts'
@@ -15,6 +16,8 @@ import { SchemaWork } from './work/schema-work.ts'
 
 export interface RegistryRooms extends StateRooms {
   readonly bounds?: StateBounds
+  /** The level of subjects while neither they nor the registry have one; BACKWARD by default. */
+  readonly defaultLevel?: Level | undefined
   /** The threads that parse and compare. By default they have the formats of this program. */
   readonly work?: VerbRooms['work'] & Pick<SchemaWork, 'close'>
 }
@@ -45,6 +48,7 @@ const VERBS = Object.freeze({
   checkSubject: check.checkSubject,
   getConfig: configs.getConfig,
   putConfig: configs.putConfig,
+  repeatLevel: configs.repeatLevel,
   deleteConfig: configs.deleteConfig,
   getMode: configs.getMode,
   putMode: configs.putMode,
@@ -63,10 +67,10 @@ export interface Registry extends Verbs {
 }
 
 /** Opens the registry. It reads nothing before it is needed. */
-export function openRegistry({ bounds, work, ...rooms }: RegistryRooms): Registry {
+export function openRegistry({ bounds, work, defaultLevel = 'BACKWARD', ...rooms }: RegistryRooms): Registry {
   const state = new RegistryState(rooms, bounds)
   const threads = work ?? new SchemaWork({ clock: rooms.clock })
-  const verbRooms: VerbRooms = { state, work: threads }
+  const verbRooms: VerbRooms = { state, work: threads, defaultLevel }
   const bound = Object.entries(VERBS).map(([name, verb]) => [
     name,
     (...args: unknown[]) => (verb as (...all: unknown[]) => unknown)(verbRooms, ...args),

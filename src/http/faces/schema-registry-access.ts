@@ -37,6 +37,8 @@ export interface RegistryRights {
   refusalOf(right: RegistryRight, subject: string | null): Problem | null
   /** Returns whether the caller may read the subject, for lists and for ids that subjects hold. */
   mayRead(subject: string): boolean
+  /** True if the caller may read every subject, also those that were deleted for good. */
+  readonly mayReadAll: boolean
 }
 
 /** The caller of a route of the registry. The name of a Kafka client is written `User:name`. */
@@ -126,7 +128,7 @@ const NEEDS_PASSWORD =
 
 // ---- rights
 
-const EVERYTHING: RegistryRights = Object.freeze({ refusalOf: () => null, mayRead: () => true })
+const EVERYTHING: RegistryRights = Object.freeze({ refusalOf: () => null, mayRead: () => true, mayReadAll: true })
 
 /** The caller while none is asked. */
 const EVERYBODY: RegistryCaller = Object.freeze({ ...ANYBODY, rights: EVERYTHING })
@@ -138,6 +140,7 @@ function openRights(settings: Settings, isFree: boolean): RegistryRights {
   const unsigned = (what: string) => problem('UNAUTHENTICATED', what, { headers: BASIC_CHALLENGE })
   return {
     mayRead: () => true,
+    mayReadAll: true,
     refusalOf(right) {
       if (right === 'read' || right === 'lookup' || (right === 'register' && isFree)) return null
       if (right === 'administer')
@@ -154,6 +157,7 @@ function rightsOfUser({ role }: Identity): RegistryRights {
   if (role === 'ADMIN') return EVERYTHING
   return {
     mayRead: () => true,
+    mayReadAll: true,
     refusalOf: right =>
       right === 'read' || right === 'lookup'
         ? null
@@ -169,6 +173,7 @@ function rightsOfClient({ name }: Client, policy: Policy | null): RegistryRights
   const refuse = (what: string) => problem('FORBIDDEN', `User:${name} ${what}.`)
   return {
     mayRead: subject => allows('DESCRIBE', subject),
+    mayReadAll: policy === null,
     refusalOf(right, subject) {
       if (right === 'administer') return refuse('is a Kafka client, and this needs an ADMIN of the console')
       // Lists show what the caller may read, and that may be nothing.
@@ -191,6 +196,7 @@ function topicOf(subject: string): string {
 function either(one: RegistryRights, other: RegistryRights): RegistryRights {
   return {
     mayRead: subject => one.mayRead(subject) || other.mayRead(subject),
+    mayReadAll: one.mayReadAll || other.mayReadAll,
     refusalOf: (right, subject) => (one.refusalOf(right, subject) === null ? null : other.refusalOf(right, subject)),
   }
 }

@@ -10,7 +10,7 @@ import { checkRegistryContract, servedBelow } from '../../../testing/registry-wa
 import type { Values } from '../../settings/settings.ts'
 import { describeRoutes } from '../openapi.ts'
 import { type AnyRoute, isAudited, isMutation } from '../route.ts'
-import { registryRoutes } from './schema-registry-routes.ts'
+import { registryRoutes } from './schema-registry-routes/all.ts'
 
 const nameOf = ({ method, path }: AnyRoute) => `${method} ${path}`
 

@@ -5,6 +5,7 @@
 
 import { z } from 'zod'
 import { assert } from '../../base/assert.ts'
+import type { Registry } from '../../registry/registry.ts'
 import {
   type Answer,
   type AnyRoute,
@@ -29,6 +30,7 @@ export interface RegistryRequest<P extends Shape, Q extends Shape, B extends Sha
   extends HttpRequest<Of<P>, Of<Q>, Of<B>> {
   /** The caller, with the rights on every subject. */
   readonly caller: RegistryCaller
+  readonly registry: Registry
   /** True if the client takes members that older clients do not know (`Confluent-Accept-Unknown-Properties: true`). */
   readonly isWide: boolean
 }
@@ -56,7 +58,12 @@ export function registryRoute<P extends Shape = undefined, Q extends Shape = und
       const { identity, headers } = request
       assert(isRegistryCaller(identity), 'the face of the registry gives each request the rights of its caller')
       const isWide = /^\s*true\s*$/i.test(String(headers['confluent-accept-unknown-properties'] ?? ''))
-      const asked = { ...request, caller: identity, isWide } as unknown as RegistryRequest<P, Q, B>
+      assert(rooms.registry !== null, 'a registry that is switched off has no face')
+      const asked = { ...request, caller: identity, registry: rooms.registry, isWide } as unknown as RegistryRequest<
+        P,
+        Q,
+        B
+      >
       const outcome = await answer(asked, rooms)
       return outcome.kind === 'refused' ? fromRefused(outcome) : outcome
     },

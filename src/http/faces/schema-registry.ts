@@ -1,6 +1,6 @@
 // The face of the schema registry, which follows Confluent's REST API: its media types, its error bodies, its headers,
 // and the spellings of paths that its clients send. It is served below /schema-registry on the HTTP port, and at / on a
-// port of its own (svc.schema-registry.port). The routes are in schema-registry-routes.ts, the rights in
+// port of its own (svc.schema-registry.port). The routes are in schema-registry-routes/all.ts, the rights in
 // schema-registry-access.ts.
 
 import { type ClientPasswordsRooms, openClientPasswords } from '../../auth/clients/client-passwords.ts'
@@ -16,7 +16,7 @@ import type { Face } from './face.ts'
 import { openRegistryAccess, type RegistryAccess } from './schema-registry-access.ts'
 import { NO_SUCH_PLACE, registryErrorOf, registryProblem } from './schema-registry-errors.ts'
 import { REGISTRY_TYPES, registryTypeFor } from './schema-registry-media.ts'
-import { registryRoutes } from './schema-registry-routes.ts'
+import { registryRoutes } from './schema-registry-routes/all.ts'
 
 export const REGISTRY_PATH = '/schema-registry'
 

@@ -58,7 +58,7 @@ async function check(
   compare: (subject: Subject, candidate: Candidate, force: InForce) => Promise<Incompatible | RegistryRefusal | null>,
 ): Promise<Checked | RegistryRefusal> {
   const { subject, global } = await rooms.state.fresh(name)
-  const force = inForce(subject, global)
+  const force = inForce(rooms, subject, global)
   const isNormalized = normalize || force.isNormalizing
   const candidate = await candidateOf(rooms, request, { own: subject, isNormalized })
   if (isRefusal(candidate)) return candidate

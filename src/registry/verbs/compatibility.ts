@@ -29,16 +29,14 @@ export interface Incompatible {
   readonly differences: readonly Difference[]
 }
 
-export const DEFAULT_LEVEL: Level = 'BACKWARD'
-
 /** The most characters of the old schema that a message quotes. */
 const MOST_QUOTED = 16_384
 
-export function inForce(subject: Subject, global: Subject): InForce {
+export function inForce({ defaultLevel }: Pick<VerbRooms, 'defaultLevel'>, subject: Subject, global: Subject): InForce {
   const member = (name: string) => subject.config[name] ?? global.config[name]
   const group = member('compatibilityGroup')
   return {
-    level: levelOf(subject) ?? levelOf(global) ?? DEFAULT_LEVEL,
+    level: levelOf(subject) ?? levelOf(global) ?? defaultLevel,
     policy: member('compatibilityPolicy') === 'LENIENT' ? 'LENIENT' : 'STRICT',
     group: typeof group === 'string' && group !== '' ? group : null,
     isNormalizing: member('normalize') === true,

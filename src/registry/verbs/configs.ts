@@ -6,7 +6,7 @@ import { LEVELS, type Level, latestLive, levelOf, MODES, type Mode, type Subject
 import type { SubjectChange } from '../state/subjects.ts'
 import { objectionToSubject } from '../subject-names.ts'
 import { isDeeperThan } from './candidate.ts'
-import { DEFAULT_LEVEL } from './compatibility.ts'
+import { inForce } from './compatibility.ts'
 import type { VerbRooms } from './rooms.ts'
 
 export interface ScopeOptions {
@@ -37,22 +37,22 @@ const MOST_CONFIG_LEVELS = 32
 
 /** Resolves with the configuration, with `compatibilityLevel`. */
 export async function getConfig(
-  { state }: VerbRooms,
+  { state, defaultLevel }: VerbRooms,
   name: string | null,
   { isDefaultedToGlobal = false }: ScopeOptions = {},
 ): Promise<JsonObject | RegistryRefusal> {
-  if (name === null) return globalConfig(await state.global.fresh())
+  if (name === null) return globalConfig(await state.global.fresh(), defaultLevel)
   const subject = await state.subjects.fresh(name)
   if (Object.keys(subject.config).length > 0) {
     const level = levelOf(subject) ?? (isDefaultedToGlobal ? levelOf(await state.global.fresh()) : null)
-    const rest = isDefaultedToGlobal ? { compatibilityLevel: level ?? DEFAULT_LEVEL } : {}
+    const rest = isDefaultedToGlobal ? { compatibilityLevel: level ?? defaultLevel } : {}
     return { ...rest, ...subject.config }
   }
-  return isDefaultedToGlobal ? globalConfig(await state.global.fresh()) : refusals.noSubjectLevel(name)
+  return isDefaultedToGlobal ? globalConfig(await state.global.fresh(), defaultLevel) : refusals.noSubjectLevel(name)
 }
 
-function globalConfig({ config }: Subject): JsonObject {
-  return { compatibilityLevel: DEFAULT_LEVEL, ...config }
+function globalConfig({ config }: Subject, defaultLevel: Level): JsonObject {
+  return { compatibilityLevel: defaultLevel, ...config }
 }
 
 /**
@@ -60,25 +60,46 @@ function globalConfig({ config }: Subject): JsonObject {
  * Resolves with the members that were changed, as clients expect it.
  */
 export async function putConfig(
-  { state }: VerbRooms,
+  rooms: VerbRooms,
   name: string | null,
   sent: JsonObject,
 ): Promise<JsonObject | RegistryRefusal> {
+  return (await change(rooms, name, sent, { mayOnlyRepeat: false }))!
+}
+
+/** Like `putConfig`, if the level in force is all that is sent. Otherwise resolves with null and changes nothing. */
+export async function repeatLevel(
+  rooms: VerbRooms,
+  name: string,
+  sent: JsonObject,
+): Promise<JsonObject | RegistryRefusal | null> {
+  return await change(rooms, name, sent, { mayOnlyRepeat: true })
+}
+
+async function change(
+  rooms: VerbRooms,
+  name: string | null,
+  sent: JsonObject,
+  { mayOnlyRepeat }: { readonly mayOnlyRepeat: boolean },
+): Promise<JsonObject | RegistryRefusal | null> {
+  const { state } = rooms
   const objection = name === null ? null : objectionToSubject(name)
   if (objection !== null) return objection
   const changed = changedMembers(sent)
   if (isRefusal(changed)) return changed
   const { compatibility, ...rest } = changed
   const answer = changed
-  const decide = (now: Subject, mode: Mode | null): SubjectChange<JsonObject | RegistryRefusal> => {
-    if (mode === 'READONLY') return { answer: readOnly(name) }
+  const decide = (now: Subject, global: Subject): SubjectChange<JsonObject | RegistryRefusal | null> => {
+    if ((now.mode ?? global.mode) === 'READONLY') return { answer: readOnly(name) }
+    const isRepetition = Object.keys(rest).length === 0 && compatibility === inForce(rooms, now, global).level
+    if (mayOnlyRepeat && !isRepetition) return { answer: null }
     const config = { ...now.config, ...(compatibility !== undefined && { compatibilityLevel: compatibility }), ...rest }
     const kept = Object.fromEntries(Object.entries(config).filter(([, value]) => value !== null))
     if (JSON.stringify(kept) === JSON.stringify(now.config)) return { answer }
     return { answer, after: { ...now, config: kept } }
   }
-  if (name === null) return await state.global.change(now => decide(now, now.mode))
-  return await state.subjects.change(name, async now => decide(now, now.mode ?? (await state.global.fresh()).mode))
+  if (name === null) return await state.global.change(now => decide(now, now))
+  return await state.subjects.change(name, async now => decide(now, await state.global.fresh()))
 }
 
 function changedMembers(sent: JsonObject): JsonObject | RegistryRefusal {
@@ -107,12 +128,15 @@ function changedMembers(sent: JsonObject): JsonObject | RegistryRefusal {
 }
 
 /** Resolves with the configuration that was removed. */
-export async function deleteConfig({ state }: VerbRooms, name: string | null): Promise<JsonObject | RegistryRefusal> {
+export async function deleteConfig(
+  { state, defaultLevel }: VerbRooms,
+  name: string | null,
+): Promise<JsonObject | RegistryRefusal> {
   const decide = (now: Subject, mode: Mode | null): SubjectChange<JsonObject | RegistryRefusal> => {
     if (mode === 'READONLY') return { answer: readOnly(name) }
     const isUnset = Object.keys(now.config).length === 0
-    if (isUnset) return { answer: name === null ? globalConfig(now) : refusals.subjectNotFound(name) }
-    return { answer: name === null ? globalConfig(now) : now.config, after: { ...now, config: {} } }
+    if (isUnset) return { answer: name === null ? globalConfig(now, defaultLevel) : refusals.subjectNotFound(name) }
+    return { answer: name === null ? globalConfig(now, defaultLevel) : now.config, after: { ...now, config: {} } }
   }
   if (name === null) return await state.global.change(now => decide(now, now.mode))
   return await state.subjects.change(name, async now => decide(now, now.mode ?? (await state.global.fresh()).mode))

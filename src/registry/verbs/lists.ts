@@ -7,13 +7,20 @@ import { hasVersions, rowOf, type VersionName, versionOf } from './look-up.ts'
 import { referrersOf } from './referrers.ts'
 import { type Page, pageOf, type SchemaOfSubject, schemaOfSubject, type VerbRooms } from './rooms.ts'
 
+/** A subject that `mayShow` refuses is left out, as if it did not exist. By default all are shown. */
+export interface Filter {
+  readonly mayShow?: ((subject: string) => boolean) | undefined
+}
+
+const showAll = () => true
+
 /** With `isDeletedOnly`, `isDeletedToo` does not count. */
 export interface ListOptions extends Page {
   readonly isDeletedToo?: boolean | undefined
   readonly isDeletedOnly?: boolean | undefined
 }
 
-export interface SubjectListOptions extends ListOptions {
+export interface SubjectListOptions extends ListOptions, Filter {
   readonly prefix?: string | undefined
 }
 
@@ -23,11 +30,11 @@ const ALL_CONTEXTS = ':*:'
 /** Resolves with the names of the subjects that have versions, in their order. */
 export async function subjects(
   { state }: VerbRooms,
-  { prefix = '', isDeletedToo = false, isDeletedOnly = false, ...page }: SubjectListOptions = {},
+  { prefix = '', isDeletedToo = false, isDeletedOnly = false, mayShow = showAll, ...page }: SubjectListOptions = {},
 ): Promise<readonly string[]> {
   const beginning = prefix.startsWith(ALL_CONTEXTS) ? prefix.slice(ALL_CONTEXTS.length) : prefix
   const isListed = (subject: Subject) => {
-    if (!subject.name.startsWith(beginning) || subject.versions.length === 0) return false
+    if (!subject.name.startsWith(beginning) || subject.versions.length === 0 || !mayShow(subject.name)) return false
     const isLive = latestLive(subject) !== null
     return isDeletedOnly ? !isLive : isLive || isDeletedToo
   }
@@ -63,14 +70,15 @@ export async function versionsOfId(
   {
     subject: only,
     isDeletedToo = false,
+    mayShow = showAll,
     ...page
-  }: Page & { readonly subject?: string | undefined; readonly isDeletedToo?: boolean | undefined } = {},
+  }: Page & Filter & { readonly subject?: string | undefined; readonly isDeletedToo?: boolean | undefined } = {},
 ): Promise<readonly { readonly subject: string; readonly version: number }[] | RegistryRefusal> {
   if ((await state.byId(id)) === null) return refusals.schemaNotFound()
   const view = await state.index.view()
   const found = view
     .holders(id)
-    .filter(({ name }) => only === undefined || name === only)
+    .filter(({ name }) => (only === undefined || name === only) && mayShow(name))
     .flatMap(({ name, versions: rows }) => {
       const its = rows.filter(each => each.id === id && (isDeletedToo || !each.isDeleted))
       return its.map(({ version }) => ({ subject: name, version }))
@@ -94,7 +102,11 @@ export async function referencedBy(
   { state }: VerbRooms,
   name: string,
   version: VersionName,
-  { isDeletedToo = false, ...page }: Page & { readonly isDeletedToo?: boolean | undefined } = {},
+  {
+    isDeletedToo = false,
+    mayShow = showAll,
+    ...page
+  }: Page & Filter & { readonly isDeletedToo?: boolean | undefined } = {},
 ): Promise<readonly number[] | RegistryRefusal> {
   const number = versionOf(version)
   if (isRefusal(number)) return number
@@ -106,11 +118,12 @@ export async function referencedBy(
       : refusals.subjectNotFound(name)
   }
   const referrers = referrersOf(await state.index.view(), name, row.version, { isDeletedToo })
-  const ids = [...new Set(referrers.map(({ id }) => id))].sort((one, other) => one - other)
+  const shown = referrers.filter(({ subject: referrer }) => mayShow(referrer))
+  const ids = [...new Set(shown.map(({ id }) => id))].sort((one, other) => one - other)
   return pageOf(ids, page)
 }
 
-export interface SchemaListOptions extends Page {
+export interface SchemaListOptions extends Page, Filter {
   readonly prefix?: string | undefined
   readonly isDeletedToo?: boolean | undefined
   readonly isLatestOnly?: boolean | undefined
@@ -125,13 +138,20 @@ const AT_ONCE = 16
 /** Resolves with versions and their schemas, in the order of subjects and versions. */
 export async function schemas(
   { state }: VerbRooms,
-  { prefix = '', isDeletedToo = false, isLatestOnly = false, offset, limit = -1 }: SchemaListOptions = {},
+  {
+    prefix = '',
+    isDeletedToo = false,
+    isLatestOnly = false,
+    mayShow = showAll,
+    offset,
+    limit = -1,
+  }: SchemaListOptions = {},
 ): Promise<readonly SchemaOfSubject[]> {
   const beginning = prefix.startsWith(ALL_CONTEXTS) ? prefix.slice(ALL_CONTEXTS.length) : prefix
   const view = await state.index.view()
   const found: { readonly subject: Subject; readonly row: SubjectVersion }[] = []
   for (const subject of view.all()) {
-    if (!subject.name.startsWith(beginning)) continue
+    if (!subject.name.startsWith(beginning) || !mayShow(subject.name)) continue
     const rows = isDeletedToo ? subject.versions : liveVersions(subject)
     for (const row of isLatestOnly ? rows.slice(-1) : rows) found.push({ subject, row })
   }

@@ -35,7 +35,7 @@ export async function lookUp(
 ): Promise<SchemaOfSubject | RegistryRefusal> {
   const { state } = rooms
   const { subject, global } = await state.fresh(name)
-  const isNormalized = normalize || inForce(subject, global).isNormalizing
+  const isNormalized = normalize || inForce(rooms, subject, global).isNormalizing
   const candidate = await candidateOf(rooms, request, { own: subject, isNormalized, isImport: isDeletedToo })
   if (isRefusal(candidate)) return candidate
   const row = await findVersion(rooms, subject, candidate, { isDeletedToo })

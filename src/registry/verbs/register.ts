@@ -81,7 +81,7 @@ async function planNew(
   global: Subject,
   request: RegisterRequest,
 ): Promise<Plan | RegistryRefusal> {
-  const force = inForce(subject, global)
+  const force = inForce(rooms, subject, global)
   const isNormalized = force.isNormalizing || request.normalize === true
   const latest = latestLive(subject)
   const previous = latest === null ? null : await contentOf(rooms.state, latest.guid)

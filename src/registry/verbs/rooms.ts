@@ -3,12 +3,14 @@
 import type { SchemaType } from '../format.ts'
 import type { JsonObject, Reference, StoredContent } from '../state/content.ts'
 import type { RegistryState } from '../state/state.ts'
-import type { Subject, SubjectVersion } from '../state/subject.ts'
+import type { Level, Subject, SubjectVersion } from '../state/subject.ts'
 import type { SchemaWork } from '../work/schema-work.ts'
 
 export interface VerbRooms {
   readonly state: RegistryState
   readonly work: Pick<SchemaWork, 'examine' | 'compare' | 'compile' | 'serialize'>
+  /** The level of subjects while neither they nor the registry have one. */
+  readonly defaultLevel: Level
 }
 
 /** A schema as clients send it. */

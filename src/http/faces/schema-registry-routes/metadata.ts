@@ -1,14 +1,14 @@
 // The routes of the schema registry whose answers do not depend on schemas: Confluent's paths that clients and tools
-// ask before anything else. The paths are below the base of the face.
+// ask before anything else.
 
 import { z } from 'zod'
-import { type AnyRoute, reply } from '../route.ts'
-import { registryRoute } from './schema-registry-route.ts'
+import { type AnyRoute, reply } from '../../route.ts'
+import { registryRoute } from '../schema-registry-route.ts'
 
 const nothing = z.object({})
 const names = z.array(z.string())
 
-export const registryRoutes: readonly AnyRoute[] = [
+export const metadataRoutes: readonly AnyRoute[] = [
   registryRoute({
     method: 'GET',
     path: '/',
