@@ -66,7 +66,10 @@ const openKafka = ({ kafka: { address, username, password } }: Request) =>
 function messages(schema: OrderSchema) {
   const file = protobuf.fromJson(FileDescriptorProtoSchema, JSON.parse(schema.descriptor))
   const registry = protobuf.createFileRegistry(file, () => undefined)
-  return { registry: protobuf.createRegistry(registry.getMessage('com.acme.Order')), of: registry.getMessage('com.acme.Order') }
+  return {
+    registry: protobuf.createRegistry(registry.getMessage('com.acme.Order')),
+    of: registry.getMessage('com.acme.Order'),
+  }
 }
 
 const register = { autoRegisterSchemas: true }
@@ -161,7 +164,11 @@ const verbs = {
   },
   register: (request: Request) =>
     openRegistry(request).register(request.subject, { schema: request.schema.text, schemaType: request.schema.format }),
-  send: (request: Request) => send(request, request.values.map(value => Buffer.from(value, 'base64'))),
+  send: (request: Request) =>
+    send(
+      request,
+      request.values.map(value => Buffer.from(value, 'base64')),
+    ),
 }
 
 function errorOf(cause: Error): LibraryError {

@@ -5,7 +5,7 @@ import base64
 import json
 import sys
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.schema_registry import Schema, SchemaRegistryClient
 from confluent_kafka.schema_registry.avro import AvroDeserializer, AvroSerializer
 from confluent_kafka.schema_registry.error import SchemaRegistryError
@@ -138,7 +138,7 @@ def error_of(cause):
     said = {'type': type(cause).__name__, 'message': str(cause)}
     if isinstance(cause, SchemaRegistryError):
         said |= {'status': cause.http_status_code, 'code': cause.error_code}
-    if isinstance(cause, KafkaException):
+    if isinstance(cause, KafkaException) and isinstance(cause.args[0], KafkaError):
         said |= {'code': cause.args[0].code(), 'name': cause.args[0].name()}
     return said
 

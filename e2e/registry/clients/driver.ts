@@ -84,9 +84,9 @@ export function startDriver(cleanUp: CleanUp, library: Library): Driver {
   let groups = 0
 
   const askNow = async (verb: string, request: object) => {
-    const mark = `{"number":${number},`
-    running.child.stdin!.write(`${JSON.stringify({ number: number++, verb, ...request })}\n`)
-    const answer = JSON.parse(await running.line(line => line.replaceAll(' ', '').startsWith(mark)))
+    const asked = number++
+    running.child.stdin!.write(`${JSON.stringify({ number: asked, verb, ...request })}\n`)
+    const answer = JSON.parse(await running.line(line => JSON.parse(line).number === asked))
     if (answer.error !== undefined) throw new LibraryRefused(library.name, verb, answer.error)
     return answer.done
   }
@@ -101,6 +101,7 @@ export function startDriver(cleanUp: CleanUp, library: Library): Driver {
     consume: (at, topic, schema, count) =>
       ask('consume', { ...at, topic, schema, group: `${library.name}-${groups++}-${topic}`, count }),
     register: (registry, subject, schema) => ask('register', { registry, subject, schema }),
-    send: (kafka, topic, values) => ask('send', { kafka, topic, values: values.map(value => value.toString('base64')) }),
+    send: (kafka, topic, values) =>
+      ask('send', { kafka, topic, values: values.map(value => value.toString('base64')) }),
   }
 }

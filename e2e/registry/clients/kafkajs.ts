@@ -64,7 +64,10 @@ function orderOf(decoded: object, { format }: OrderSchema): Order {
 }
 
 async function send(request: Request, values: readonly (Buffer | null)[]): Promise<void> {
-  const producer = openKafka(request).producer({ createPartitioner: Partitioners.DefaultPartitioner, retry: { retries: 0 } })
+  const producer = openKafka(request).producer({
+    createPartitioner: Partitioners.DefaultPartitioner,
+    retry: { retries: 0 },
+  })
   await producer.connect()
   try {
     await producer.send({
@@ -80,6 +83,8 @@ async function read(request: Request): Promise<readonly (Buffer | null)[]> {
   const consumer = openKafka(request).consumer({ groupId: request.group, heartbeatInterval: 500 })
   const values: (Buffer | null)[] = []
   const enough = Promise.withResolvers<void>()
+  // Without this a batch that it cannot read is waited for without end.
+  consumer.on(consumer.events.CRASH, ({ payload }) => enough.reject(payload.error))
   await consumer.connect()
   try {
     await consumer.subscribe({ topic: request.topic, fromBeginning: true })
@@ -105,11 +110,17 @@ const verbs = {
   },
   async consume(request: Request) {
     const registry = openRegistry(request)
-    const values = (await read(request)).map(async value => value && orderOf(await registry.decode(value), request.schema))
+    const values = (await read(request)).map(
+      async value => value && orderOf(await registry.decode(value), request.schema),
+    )
     return Promise.all(values)
   },
   register: (request: Request) => registerAs(openRegistry(request))(request.schema, request.subject),
-  send: (request: Request) => send(request, request.values.map(value => Buffer.from(value, 'base64'))),
+  send: (request: Request) =>
+    send(
+      request,
+      request.values.map(value => Buffer.from(value, 'base64')),
+    ),
 }
 
 function errorOf(cause: Error): LibraryError {

@@ -49,7 +49,8 @@ export function incompatible(format: Format): OrderSchema {
 export const ORDERS: readonly (Order | null)[] = [
   { id: '0', customer: 'ada', total: 0, tags: [], lines: [], note: null, status: 'PLACED' },
   {
-    id: '9007199254740991',
+    // avsc, on which both libraries for Node depend, refuses whole numbers of more than 53 bits.
+    id: '1099511627776',
     customer: 'Größe 日本語',
     total: 12.5,
     tags: ['new', '', 'ü'],

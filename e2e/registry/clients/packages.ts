@@ -5,11 +5,11 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { CACHE } from '../../../testing/cache.ts'
-import type { Jars } from '../../../testing/jars.ts'
 
 export const PYTHON_VERSION = '2.16.0'
 export const PYTHON_PACKAGE = `confluent-kafka[avro,json,protobuf]==${PYTHON_VERSION}`
 export const PYTHON_FOLDER = join(CACHE, `registry-confluent-kafka-${PYTHON_VERSION}`)
+export const pythonProgram = join(PYTHON_FOLDER, 'bin/python')
 
 export const CONFLUENT_JS_VERSION = '1.10.1'
 export const KAFKAJS_VERSION = '4.1.0'
@@ -24,15 +24,10 @@ export const GO_VERSION = '1.8.0'
 export const GO_SOURCES = fileURLToPath(new URL('go', import.meta.url))
 export const GO_PROGRAM = join(CACHE, `registry-franz-go-${GO_VERSION}`, digestOf(GO_SOURCES))
 
-export const JAVA_VERSION = '7.9'
-export const javaJars: Jars = {
-  name: 'pinot-confluent-avro-1.5.0',
-  // It holds Confluent's serializers, Avro and Kafka's client.
-  artifacts: ['org.apache.pinot:pinot-confluent-avro:1.5.0:shaded', 'org.slf4j:slf4j-simple:2.0.17'],
-}
-
-/** The file that says that a folder is complete. */
-export const COMPLETE = 'complete'
+export const JAVA_VERSION = '7.9.5'
+/** It holds Confluent's serializers of that version, Avro and Kafka's client. The jar is complete: nothing else is fetched. */
+export const JAVA_ARTIFACT = 'org.apache.pinot:pinot-confluent-avro:1.5.0:jar:shaded'
+export const JAVA_FOLDER = join(CACHE, 'java', 'pinot-confluent-avro-1.5.0')
 
 /** Returns why the part is absent, or null. */
 export function absenceOf(path: string): string | null {

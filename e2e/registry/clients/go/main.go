@@ -104,6 +104,8 @@ func (r *request) registry() (*sr.Client, error) {
 
 func (r *request) kafka(more ...kgo.Opt) (*kgo.Client, error) {
 	options := append(more, kgo.SeedBrokers(r.Kafka.Address), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	// kafkajs has no snappy of its own, with which franz-go compresses by default.
+	options = append(options, kgo.ProducerBatchCompression(kgo.NoCompression()))
 	if r.Kafka.Username != nil {
 		auth := scram.Auth{User: *r.Kafka.Username, Pass: r.Kafka.Password}
 		options = append(options, kgo.SASL(auth.AsSha256Mechanism()))
