@@ -100,10 +100,15 @@ function sorted(toy: Toy): unknown {
 }
 
 /** The same work as in threads, without threads and limits. */
-export function toyWork(): Pick<SchemaWork, 'examine' | 'compare' | 'compile' | 'serialize' | 'close'> {
+export const toyWork = (): InlineWork => inlineWork(toyFormat)
+
+export type InlineWork = Pick<SchemaWork, 'examine' | 'compare' | 'compile' | 'serialize' | 'close'>
+
+/** Does the work on schemas without threads. */
+export function inlineWork(formatOf: (type: SchemaType) => AnyFormat): InlineWork {
   const ask = async <T>(call: SchemaCall): Promise<T | Unusable> => {
     try {
-      return answerCall(toyFormat(call[1]), call) as T
+      return answerCall(formatOf(call[1]), call) as T
     } catch (error) {
       if (!(error instanceof InvalidSchema)) throw error
       return { kind: 'invalid', why: error.message }

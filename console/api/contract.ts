@@ -54,6 +54,30 @@ import type {
   topicMetricsQuery,
 } from '../../src/api/metrics.ts'
 import type { JobList, offloadJobQuery, RetriedJobs, ShownJob } from '../../src/api/offload-jobs.ts'
+import type {
+  CheckedSchema,
+  DescribedSchemaSubject,
+  JudgedTopic,
+  JudgedTopics,
+  judgedTopicsQuery,
+  NewSchema,
+  RegisteredSchema,
+  SchemaById,
+  SchemaCheck,
+  SchemaDeletion,
+  SchemaDiff,
+  SchemaLevelChange,
+  SchemaModeChange,
+  SchemaOverview,
+  SchemaSubjects,
+  SchemaVersion,
+  ShownSchemaLevel,
+  ShownSchemaMode,
+  schemaDeletionQuery,
+  schemaDiffQuery,
+  schemaSubjectQuery,
+  schemaSubjectsQuery,
+} from '../../src/api/schemas.ts'
 import type { settingListQuery, settingListShape } from '../../src/api/settings.ts'
 import type {
   RemoteStorage,
@@ -98,6 +122,12 @@ interface Username {
 }
 interface Job {
   readonly id: string
+}
+interface Subject {
+  readonly subject: string
+}
+interface Version extends Subject {
+  readonly version: number | 'latest'
 }
 interface Place extends Topic {
   readonly partition: number
@@ -162,6 +192,35 @@ export interface Contract {
     answer: z.output<typeof deletedOffsetsShape>
   }
   'reset offsets of group': { params: Group; body: ResetRequestBody; answer: Reset }
+
+  'describe schema registry': { answer: SchemaOverview }
+  'list schema subjects': { query: Query<typeof schemaSubjectsQuery>; answer: SchemaSubjects }
+  'describe schema subject': {
+    params: Subject
+    query: Query<typeof schemaSubjectQuery>
+    answer: DescribedSchemaSubject
+  }
+  'show schema version': { params: Version; answer: SchemaVersion }
+  'compare schema versions': { params: Version; query: Query<typeof schemaDiffQuery>; answer: SchemaDiff }
+  'show schema by id': { params: { readonly id: number }; answer: SchemaById }
+  'check schema': { params: Subject; body: SchemaCheck; answer: CheckedSchema }
+  'register schema': { params: Subject; body: NewSchema; answer: RegisteredSchema }
+  'delete schema subject': { params: Subject; query: Query<typeof schemaDeletionQuery>; answer: SchemaDeletion }
+  'delete schema version': { params: Version; query: Query<typeof schemaDeletionQuery>; answer: SchemaDeletion }
+  'show global schema level': { answer: ShownSchemaLevel }
+  'set global schema level': { body: SchemaLevelChange; answer: ShownSchemaLevel }
+  'reset global schema level': { answer: ShownSchemaLevel }
+  'show schema level': { params: Subject; answer: ShownSchemaLevel }
+  'set schema level': { params: Subject; body: SchemaLevelChange; answer: ShownSchemaLevel }
+  'reset schema level': { params: Subject; answer: ShownSchemaLevel }
+  'show global schema mode': { answer: ShownSchemaMode }
+  'set global schema mode': { body: SchemaModeChange; answer: ShownSchemaMode }
+  'reset global schema mode': { answer: ShownSchemaMode }
+  'show schema mode': { params: Subject; answer: ShownSchemaMode }
+  'set schema mode': { params: Subject; body: SchemaModeChange; answer: ShownSchemaMode }
+  'reset schema mode': { params: Subject; answer: ShownSchemaMode }
+  'list judged topics': { query: Query<typeof judgedTopicsQuery>; answer: JudgedTopics }
+  'show judged topic': { params: Topic; answer: JudgedTopic }
 
   'list users': { query: Query<typeof userListQuery>; answer: UserList }
   'create user': { body: NewUser; answer: User }

@@ -2,51 +2,21 @@
 // never parsed (text/reindent-json.ts). A row has payload-preview.tsx. Larger text is in large-text.tsx, which is
 // loaded when it is first needed.
 
-import { lazy, type ReactNode, Suspense, useMemo, useState } from 'react'
+import { type ReactNode, useMemo, useState } from 'react'
 import type { ShownValue } from '../../src/api/messages.ts'
-import { hasDense } from '../text/dense.ts'
 import { bytes as bytesText, count, exactBytes } from '../text/format.ts'
 import { bytesOfBase64, hexLines } from '../text/hex.ts'
-import { highlight, type Token, type TokenKind } from '../text/highlight.ts'
 import { reindentJson } from '../text/reindent-json.ts'
-import { visiblePieces } from '../text/visible.ts'
-import type { LargeTextProps } from './large-text.tsx'
 import { DecodeBadge, Empty, Null, type PreviewProps } from './payload-preview.tsx'
-import { copyExactly, Pieces } from './visible-text.tsx'
+import { Block, MOST_SIMPLE, TextBlock, TextEditor } from './text-block.tsx'
 
 export const VIEWS = ['pretty', 'raw', 'hex'] as const
 export type View = (typeof VIEWS)[number]
 
 const VIEW_NAMES: Readonly<Record<View, string>> = { pretty: 'Pretty', raw: 'Raw', hex: 'Hex' }
 
-/** Longer text is in the editor, which draws only the lines in view, and of dense lines only a part. */
-const MOST_SIMPLE = 65_536
-/** More coloured pieces and marks would take the browser longer than the editor takes to load. */
-const MOST_PIECES = 5_000
 /** A dump has five characters for each byte. */
 const MOST_HEX_BYTES = 1024 * 1024
-
-const COLORS: Readonly<Record<TokenKind, string>> = {
-  key: 'text-syntax-key',
-  string: 'text-syntax-string',
-  number: 'text-syntax-number',
-  word: 'text-syntax-word',
-  punctuation: 'text-muted',
-}
-
-const Editor = lazy(async () => ({ default: (await import('./large-text.tsx')).LargeText }))
-
-/** The editor for long text, loaded when it is first shown. Also for typing: see LargeTextProps. */
-export function TextEditor(props: LargeTextProps) {
-  const { className = 'h-96' } = props
-  return (
-    <Suspense
-      fallback={<div role="status" aria-label={`Loading ${props.label}`} className={`bg-raised ${className}`} />}
-    >
-      <Editor {...props} className={className} />
-    </Suspense>
-  )
-}
 
 interface PayloadProps extends PreviewProps {
   /** The name for screen readers and buttons: `Value`, `Key`, `Header trace-id`. */
@@ -124,41 +94,8 @@ interface ViewProps {
 }
 
 function Content({ value, label, view }: ViewProps & { readonly view: View }) {
-  const { text, tokens } = useMemo(() => contentOf(value, view), [value, view])
-  if (tokens === null)
-    return (
-      <>
-        <TextEditor text={text} label={label} isJson={isJson(text)} />
-        <p className="text-badge text-muted">Ctrl+F or ⌘F in the text searches all of it.</p>
-      </>
-    )
-  return (
-    <Block label={label}>
-      {tokens.map(({ text, kind }, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: a token is its place in the text
-        <Colored key={at} text={text} kind={kind} />
-      ))}
-    </Block>
-  )
-}
-
-/** The tokens are null if there are too many, or if the text is too long. */
-function contentOf(value: ShownValue, view: View): { text: string; tokens: readonly Token[] | null } {
-  const text = textOf(value, view)
-  if (text.length > MOST_SIMPLE || hasDense(text)) return { text, tokens: null }
-  const tokens = value.text !== undefined && isJson(text) ? highlight(text) : [{ text, kind: null }]
-  const pieces = tokens.length + visiblePieces(text, true).length
-  return { text, tokens: pieces > MOST_PIECES ? null : tokens }
-}
-
-/** Only objects and lists have colours: a number or a word alone is more often plain text. */
-function isJson(text: string): boolean {
-  return /^\s*[{[]/.test(text)
-}
-
-function Colored({ text, kind }: Token) {
-  const shown = <Pieces pieces={visiblePieces(text, true)} />
-  return kind === null ? shown : <span className={COLORS[kind]}>{shown}</span>
+  const text = useMemo(() => textOf(value, view), [value, view])
+  return <TextBlock text={text} label={label} mayBeJson={value.text !== undefined} />
 }
 
 function Hex({ value, label }: ViewProps) {
@@ -182,28 +119,5 @@ function Hex({ value, label }: ViewProps) {
         </Block>
       )}
     </>
-  )
-}
-
-interface BlockProps {
-  readonly label: string
-  /** True if the columns must stay below each other. */
-  readonly isTable?: boolean
-  readonly children: ReactNode
-}
-
-function Block({ label, isTable = false, children }: BlockProps) {
-  return (
-    // biome-ignore lint/a11y/useSemanticElements: a section of the page would be a landmark for each header
-    <pre
-      role="group"
-      aria-label={label}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-      tabIndex={0}
-      onCopy={copyExactly}
-      className={`max-h-96 overflow-auto rounded-control border border-line bg-surface p-2 font-mono text-dense ${isTable ? 'whitespace-pre' : 'wrap-anywhere whitespace-pre-wrap'}`}
-    >
-      {children}
-    </pre>
   )
 }

@@ -3,8 +3,8 @@
 
 import { useState } from 'react'
 import { CONTROL, Field } from './field.tsx'
-import { TextEditor } from './payload.tsx'
 import type { ContentDraft, ContentKind } from './produce-draft.ts'
+import { TextEditor } from './text-block.tsx'
 
 interface ContentFieldProps {
   readonly label: string

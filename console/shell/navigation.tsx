@@ -1,6 +1,6 @@
 // The ways to the pages: a column beside the page, or a list over it on a phone.
 
-import { Boxes, Database, Gauge, Layers, type LucideIcon, ShieldCheck, Users } from 'lucide-react'
+import { Boxes, Braces, Database, Gauge, Layers, type LucideIcon, ShieldCheck, Users } from 'lucide-react'
 import { type Page, type PageId, pages } from '../../src/api/pages.ts'
 import { PageLink } from './address.tsx'
 
@@ -8,6 +8,7 @@ const ICONS: Readonly<Partial<Record<PageId, LucideIcon>>> = {
   overview: Gauge,
   topics: Layers,
   groups: Users,
+  schemas: Braces,
   brokers: Boxes,
   storage: Database,
   security: ShieldCheck,

@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { troubleShape } from './problem.ts'
 import { integer, SOUGHT_TIME } from './query.ts'
-import { DECODINGS, EDGES, FILE_FORMATS, READING_ORDERS } from './words.ts'
+import { DECODINGS, EDGES, FILE_FORMATS, READING_ORDERS, SCHEMA_TYPES } from './words.ts'
 
 const DEFAULT_LIMIT = 50
 const MAX_LIMIT = 1_000
@@ -14,14 +14,36 @@ const MAX_PREVIEW_BYTES = 65_536
 /** The largest partition number in Kafka. */
 const MAX_INT32 = 2 ** 31 - 1
 
+const schemaOfValueShape = z
+  .object({
+    id: z
+      .int()
+      .optional()
+      .meta({ description: 'Left out if the value names its schema by a GUID that no schema has.' }),
+    guid: z.string().optional().meta({ description: 'The GUID that no schema has.' }),
+    subject: z.string().nullable().optional().meta({
+      description:
+        'The subject with the schema; if there are several, that of the topic. Null if no subject has it any more.',
+    }),
+    version: z.int().nullable().optional(),
+    type: z.enum(SCHEMA_TYPES).optional(),
+    message: z.string().optional().meta({ description: 'The full name of the Protobuf message.' }),
+  })
+  .meta({ id: 'SchemaOfValue' })
+
 const shownValueShape = z
   .object({
     status: z.enum(['decoded', 'raw', 'schema-not-found', 'decode-error']),
-    text: z.string().optional().meta({ description: 'The text as it was produced, if the status is decoded.' }),
+    text: z.string().optional().meta({
+      description:
+        'If the status is decoded: the text as it was produced, or the JSON that the schema makes of the bytes. 64-bit integers have all their digits.',
+    }),
     base64: z.string().optional().meta({ description: 'The bytes, if the status is not decoded.' }),
     bytes: z.int().meta({ description: 'The length of the whole value.' }),
     truncated: z.boolean().meta({ description: 'True if this is only the beginning of the value.' }),
-    schema: z.object({ id: z.int() }).optional(),
+    schema: schemaOfValueShape.optional().meta({
+      description: 'The schema that the value names, as far as it is known. Only with the decoding registry.',
+    }),
     reason: z.string().optional().meta({ description: 'The reason why it was not decoded.' }),
   })
   .meta({ id: 'ShownValue' })
@@ -96,13 +118,58 @@ const contentShape = z
 
 export type Content = z.infer<typeof contentShape>
 
+const message = z.string().optional().meta({
+  description: 'The full name of the Protobuf message; by default the first one of the schema.',
+})
+
+const schemaNameShape = z
+  .union(
+    [
+      z.strictObject({
+        subject: z.string(),
+        version: z.int().min(1).max(MAX_INT32).optional().meta({ description: 'The latest one by default.' }),
+        message,
+      }),
+      z.strictObject({ id: z.int().min(1).max(MAX_INT32), message }),
+    ],
+    'takes {"subject": …} with an optional version, or {"id": …}, and for Protobuf a message',
+  )
+  .meta({ id: 'SchemaName', description: 'A schema of the registry: a version of a subject, or an id.' })
+
+export type SchemaName = z.infer<typeof schemaNameShape>
+
+const keyOrValueShape = z
+  .union(
+    [
+      z.strictObject({
+        text: z.string(),
+        schema: schemaNameShape.optional().meta({
+          description:
+            'The broker makes the bytes with this schema. The text is then JSON as the decoding registry shows it.',
+        }),
+      }),
+      z.strictObject({ base64: z.base64('takes base64 with its padding, as in RFC 4648, section 4') }),
+    ],
+    {
+      error: ({ input }) => {
+        const { schema } = (typeof input === 'object' && input !== null ? input : {}) as { readonly schema?: unknown }
+        const objection = schemaNameShape.safeParse(schema).error?.issues[0]?.message
+        if (schema !== undefined && objection !== undefined) return objection.replace('takes', 'takes as schema')
+        return 'takes {"text": …}, with an optional schema, or {"base64": …}'
+      },
+    },
+  )
+  .meta({ id: 'KeyOrValue', description: 'Bytes: as text, as JSON with a schema, or as base64.' })
+
+export type KeyOrValue = z.infer<typeof keyOrValueShape>
+
 const newMessageShape = z
   .strictObject({
     partition: z.int().min(0).max(MAX_INT32).optional().meta({
       description: 'By default the hash of the key decides, as in Kafka; without a key, any partition.',
     }),
-    key: contentShape.nullish(),
-    value: contentShape.nullish().meta({ description: 'A tombstone if it is null or left out.' }),
+    key: keyOrValueShape.nullish(),
+    value: keyOrValueShape.nullish().meta({ description: 'A tombstone if it is null or left out.' }),
     headers: z.array(z.strictObject({ key: z.string(), value: contentShape.nullable() })).optional(),
     // In Kafka -1 means that a record has no timestamp, so a reader would get null.
     timestamp: z
@@ -138,7 +205,7 @@ export const messageParams = z.object({ topic: z.string(), partition: integer(0,
 
 const decode = z.enum(DECODINGS).meta({
   description:
-    'How the broker decodes values: raw (base64), utf8, json, or registry (with the schema that the value names).',
+    'How the broker decodes values: raw (base64), utf8, json, or registry (with the schema that the value names, as JSON). The schema is named by an id in front of the value, or by a header.',
 })
 const decoded = {
   decode: decode.default('utf8'),

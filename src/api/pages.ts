@@ -4,11 +4,14 @@
 
 import {
   DECODINGS,
+  DELETED_CHOICES,
   EDGES,
   JOB_SORTS,
   JOB_STATUSES,
+  JUDGED_TOPIC_SORTS,
   ORDERS,
   READING_ORDERS,
+  SUBJECT_SORTS,
   TOPIC_METRIC_SORTS,
   TOPIC_SORTS,
 } from './words.ts'
@@ -68,7 +71,9 @@ export interface Page {
 
 export const STORAGE_TABS = Object.freeze(['local', 'remote', 'segments', 'jobs'] as const)
 export const SECURITY_TABS = Object.freeze(['users', 'acls', 'credentials'] as const)
-export const TOPIC_TABS = Object.freeze(['overview', 'partitions', 'configuration', 'access'] as const)
+export const TOPIC_TABS = Object.freeze(['overview', 'partitions', 'configuration', 'schemas', 'access'] as const)
+export const SCHEMA_TABS = Object.freeze(['subjects', 'topics', 'ids'] as const)
+export const SUBJECT_TABS = Object.freeze(['versions', 'compare', 'references', 'topics'] as const)
 export const RECORD_TABS = Object.freeze(['value', 'key', 'headers', 'details', 'compare'] as const)
 export const PARTITION_SORTS = Object.freeze(['partition', 'leader', 'records', 'sizeBytes'] as const)
 export const GROUP_TABS = Object.freeze(['partitions', 'members', 'access'] as const)
@@ -155,6 +160,39 @@ export const pages = {
     label: null,
     shortcut: null,
     search: { tab: choice(GROUP_TABS), topic: text(), offset: whole(), reset: flag() },
+  },
+  schemas: {
+    path: '/schemas',
+    title: 'Schemas',
+    label: 'Schemas',
+    shortcut: 'm',
+    search: {
+      tab: choice(SCHEMA_TABS),
+      /** A tab that does not know the sort has one of its own. */
+      ...list([...SUBJECT_SORTS, ...JUDGED_TOPIC_SORTS], 'subject'),
+      /** Whether subjects are listed whose versions are all deleted. */
+      deleted: choice(DELETED_CHOICES),
+      /** Topics that are not judged too. */
+      all: flag(),
+      /** The id of a schema. */
+      id: whole(1),
+      register: flag(),
+    },
+  },
+  subject: {
+    path: '/schemas/:subject',
+    title: 'Subject',
+    label: null,
+    shortcut: null,
+    search: {
+      tab: choice(SUBJECT_TABS),
+      /** The version that is shown; the latest one by default. */
+      version: whole(1),
+      /** The version that it is compared with; the one before by default. */
+      against: whole(1),
+      offset: whole(),
+      register: flag(),
+    },
   },
   brokers: { path: '/brokers', title: 'Brokers', label: 'Brokers', shortcut: 'b', search: {} },
   broker: {

@@ -54,7 +54,7 @@ export const TOPIC_METRIC_SORTS = Object.freeze([
 ] as const)
 export type TopicMetricSort = (typeof TOPIC_METRIC_SORTS)[number]
 
-/** How keys and values are shown. `registry`: decoded with the schema whose id is at the beginning of the bytes. */
+/** How keys and values are shown. `registry`: decoded with the schema that the bytes or a header of the record name. */
 export const DECODINGS = Object.freeze(['raw', 'utf8', 'json', 'registry'] as const)
 export type Decoding = (typeof DECODINGS)[number]
 
@@ -134,3 +134,48 @@ export type SegmentTier = (typeof SEGMENT_TIERS)[number]
  */
 export const INSPECTIONS = Object.freeze(['none', 'done', 'full', 'late', 'failed'] as const)
 export type InspectionOutcome = (typeof INSPECTIONS)[number]
+
+/** The formats of schemas, by Confluent's names. */
+export const SCHEMA_TYPES = Object.freeze(['AVRO', 'JSON', 'PROTOBUF'] as const)
+export type SchemaTypeName = (typeof SCHEMA_TYPES)[number]
+
+/** The levels of compatibility between the versions of a subject. */
+export const SCHEMA_LEVELS = Object.freeze([
+  'NONE',
+  'BACKWARD',
+  'BACKWARD_TRANSITIVE',
+  'FORWARD',
+  'FORWARD_TRANSITIVE',
+  'FULL',
+  'FULL_TRANSITIVE',
+] as const)
+export type SchemaLevel = (typeof SCHEMA_LEVELS)[number]
+
+/** READONLY refuses changes; IMPORT takes schemas with the ids of another registry. */
+export const SCHEMA_MODES = Object.freeze(['READWRITE', 'READONLY', 'IMPORT'] as const)
+export type SchemaMode = (typeof SCHEMA_MODES)[number]
+
+/** Where a level or a mode comes from. `default`: neither the subject nor the registry has one of its own. */
+export const SCHEMA_ORIGINS = Object.freeze(['subject', 'global', 'default'] as const)
+
+/** Whether a list of subjects or versions has those that are deleted but not removed. */
+export const DELETED_CHOICES = Object.freeze(['hide', 'show', 'only'] as const)
+
+export const SUBJECT_SORTS = Object.freeze([
+  'subject',
+  'latestVersion',
+  'latestId',
+  'versionCount',
+  'registeredAt',
+] as const)
+
+/** The parts of a record that a schema describes. */
+export const RECORD_PARTS = Object.freeze(['key', 'value'] as const)
+
+/** The answer to a record that is not valid. `off`: the part is not judged. */
+export const JUDGE_ACTIONS = Object.freeze(['reject', 'count', 'off'] as const)
+
+/** How the subject of a record is found: by its topic, by the name of its record type, or by both. */
+export const SUBJECT_STRATEGIES = Object.freeze(['TopicName', 'RecordName', 'TopicRecordName'] as const)
+
+export const JUDGED_TOPIC_SORTS = Object.freeze(['topic', 'refused'] as const)

@@ -7,6 +7,7 @@ import { errorOf, type Refusal } from '../protocol/errors.ts'
 
 const table = {
   INVALID_REQUEST: [400, 'The request is not understood.'],
+  INVALID_SCHEMA: [400, 'The schema cannot be taken.'],
   UNAUTHENTICATED: [401, 'The caller is not signed in.'],
   INVALID_CREDENTIALS: [401, 'The username or the password is wrong.'],
   FORBIDDEN: [403, 'The role of this user does not allow it.'],
@@ -20,6 +21,7 @@ const table = {
   NO_SUCH_VIEW: [404, 'The catalog has no views.'],
   CONSOLE_DISABLED: [404, 'The web console is switched off here.'],
   REMOTE_TIER_OFF: [404, 'The remote tier is switched off here.'],
+  SCHEMA_REGISTRY_OFF: [404, 'The schema registry is switched off here.'],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
   NOT_ACCEPTABLE: [406, 'No media type of the answer is accepted.'],
   UNSUPPORTED_OPERATION: [406, 'The catalog does not have this operation.'],
@@ -28,6 +30,8 @@ const table = {
   LAST_ADMIN: [409, 'The last ADMIN can be neither removed nor made a VIEWER.'],
   SETUP_CLOSED: [409, 'There are users already: sign in instead.'],
   CONFLICT: [409, 'The present state does not allow it.'],
+  INCOMPATIBLE_SCHEMA: [409, 'The schema does not fit the versions of its subject.'],
+  REFERENCED: [409, 'Other schemas refer to it.'],
   UNREADABLE: [409, 'Another program stored this in a form that is not read here.'],
   PREVIEW_REQUIRED: [409, 'Ask with dryRun first, and send the token that it answers.'],
   PREVIEW_OUTDATED: [

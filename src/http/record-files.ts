@@ -17,6 +17,8 @@ const CSV_COLUMNS = [
   ...['key', 'keyBase64', 'keyStatus'],
   ...['value', 'valueBase64', 'valueStatus'],
   'headers',
+  // Behind all others, so that programs that read the columns by their place go on working.
+  ...['keySchema', 'valueSchema'],
 ]
 
 export const fileFormats: Readonly<Record<(typeof FILE_FORMATS)[number], FileFormat>> = {
@@ -43,7 +45,7 @@ export const fileFormats: Readonly<Record<(typeof FILE_FORMATS)[number], FileFor
       if (undecodedHeaders !== undefined) shown.push({ undecodedBytes: undecodedHeaders.bytes })
       yield ','
       yield* quoted(JSON.stringify(shown))
-      yield '\r\n'
+      yield `,${schemaOf(key)},${schemaOf(value)}\r\n`
     },
   },
 }
@@ -121,6 +123,11 @@ function* csvOf(shown: ShownValue | null): Generator<string, void> {
   yield ','
   yield* piecesOf(shown?.base64 ?? '')
   yield `,${shown?.truncated ? 'truncated' : (shown?.status ?? '')}`
+}
+
+/** Returns the schema that the value names, as a cell of JSON. */
+function schemaOf(shown: ShownValue | null): string {
+  return shown?.schema === undefined ? '' : [...quoted(JSON.stringify(shown.schema))].join('')
 }
 
 function* quoted(text: string): Generator<string, void> {

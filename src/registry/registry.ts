@@ -2,6 +2,7 @@
 // verbs of operators call it. A refusal is a value (refusals.ts); failures of the store are thrown.
 
 import { JudgedSubjects } from './judged-subjects.ts'
+import { RecordParts } from './records/record-parts.ts'
 import type { StateRooms } from './state/rooms.ts'
 import { RegistryState, type StateBounds } from './state/state.ts'
 import type { Level } from './state/subject.ts'
@@ -60,6 +61,8 @@ type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]
 export interface Registry extends Verbs {
   /** For the judge of produced records. */
   readonly judged: JudgedSubjects
+  /** Keys and values as text. */
+  readonly records: RecordParts
   /** Resolves with the highest id that the store has given out. */
   maxId(): Promise<number>
   /** Ends the threads and stops following other brokers. */
@@ -71,6 +74,7 @@ export function openRegistry({ bounds, work, defaultLevel = 'BACKWARD', ...rooms
   const state = new RegistryState(rooms, bounds)
   const threads = work ?? new SchemaWork({ clock: rooms.clock })
   const verbRooms: VerbRooms = { state, work: threads, defaultLevel }
+  const records = new RecordParts(verbRooms, rooms.clock)
   const bound = Object.entries(VERBS).map(([name, verb]) => [
     name,
     (...args: unknown[]) => (verb as (...all: unknown[]) => unknown)(verbRooms, ...args),
@@ -78,10 +82,11 @@ export function openRegistry({ bounds, work, defaultLevel = 'BACKWARD', ...rooms
   return {
     ...(Object.fromEntries(bound) as Verbs),
     judged: new JudgedSubjects(verbRooms),
+    records,
     maxId: () => state.counter.last(),
     async close() {
       state.close()
-      await threads.close()
+      await Promise.all([threads.close(), records.close()])
     },
   }
 }

@@ -8,6 +8,7 @@ import type { MessagePage, ShownRecord } from '../../api/messages.ts'
 import type { Clock } from '../../base/clock.ts'
 import { type Patience, patience } from '../../base/patience.ts'
 import type { Topic } from '../../log/catalogue.ts'
+import type { Looker } from '../../log/unpacking.ts'
 import {
   because,
   INVALID_REQUEST,
@@ -28,7 +29,8 @@ import {
 import { type Cursor, decodeCursor, encodeCursor, type Order, type Position, UNSOUGHT } from './page-cursor.ts'
 import { ReadBudget } from './read-budget.ts'
 import { type Keeping, type RecordReader, readBackwards, readForwards } from './record-reader.ts'
-import { listed, type Shown } from './shown-record.ts'
+import type { SchemaRooms } from './schema-value.ts'
+import { type KeptRecord, listed, present, type Shown } from './shown-record.ts'
 import { filterOf } from './text-filter.ts'
 
 /** Where a page without a cursor begins. */
@@ -88,7 +90,7 @@ const PORTION_BYTES = 4 * 1024 * 1024
  * what the store throws.
  */
 export async function browseRecords(
-  rooms: ReachRooms,
+  rooms: ReachRooms & SchemaRooms,
   topicName: string,
   request: BrowseRequest,
   ended: AbortSignal | null = null,
@@ -99,7 +101,9 @@ export async function browseRecords(
   const { topic, places, bounds, begins, refusals, unread } = question
   const budget = pageBudget(rooms, waiting)
   const readers = readersFrom(rooms, question, begins, request, { budget, keeping: listed(request) })
-  const found = await pageOf(byTime(readers, request.order), request)
+  const found = await pageOf(byTime(readers, request.order), request, budget.looker, kept =>
+    present(rooms, topic, kept),
+  )
   const unavailable = new Map(refusals)
   for (const { partition, refusal } of readers) if (refusal !== null) unavailable.set(partition, refusal)
   // The next page tries partitions again that cannot be read at this moment.
@@ -232,7 +236,7 @@ export async function findRecord<K>(
   { partition, offset }: { readonly partition: number; readonly offset: number },
   keeping: Keeping<K>,
   ended: AbortSignal | null = null,
-): Promise<{ readonly content: K } | Refusal> {
+): Promise<{ readonly content: K; readonly topic: Topic } | Refusal> {
   const topic = await findTopic(rooms, topicName)
   if (isRefusal(topic)) return topic
   const place = { topic, partition }
@@ -251,7 +255,8 @@ export async function findRecord<K>(
   const options = { chunkBytes: 1, budget, filter: null, keeping, portion: { records: 1, bytes: 1 } }
   const reader = readForwards(rooms, place, { start, from: offset, end: offset + 1 }, options)
   await reader.load()
-  return reader.refusal ?? reader.head ?? (reader.isDone ? none : LATE)
+  if (reader.head !== null) return { content: reader.head.content, topic }
+  return reader.refusal ?? (reader.isDone ? none : LATE)
 }
 
 const LATE = because(REQUEST_TIMED_OUT, 'The request waited too long for other requests that unpack batches.')
@@ -353,13 +358,23 @@ export async function* byTime<K>(readers: readonly RecordReader<K>[], order: Ord
 }
 
 /** Takes records until the page is full. */
-async function pageOf(records: AsyncIterable<ShownRecord>, { limit }: Selection): Promise<ShownRecord[]> {
+async function pageOf(
+  records: AsyncIterable<KeptRecord>,
+  { limit }: Selection,
+  { patience, turn }: Looker,
+  show: (kept: KeptRecord) => Promise<ShownRecord>,
+): Promise<ShownRecord[]> {
   const page: ShownRecord[] = []
   let shownBytes = 0
-  for await (const record of records) {
+  for await (const kept of records) {
+    const others = turn()
+    if (others !== undefined) await others
+    const record = await show(kept)
     page.push(record)
     shownBytes += writtenBytes(record)
     if (page.length >= limit || shownBytes >= PAGE_SHOWN_BYTES) break
+    // To decode with schemas takes time too.
+    if (kept.undecoded.length > 0 && patience.isOver) break
   }
   return page
 }

@@ -9,7 +9,8 @@ import { patience } from '../../base/patience.ts'
 import { isRefusal, type Refusal } from '../../protocol/errors.ts'
 import type { ReachRooms } from '../reach.ts'
 import { byTime, openQuestion, pageBudget, type Question, readersFrom, type Selection } from './browse.ts'
-import { whole } from './shown-record.ts'
+import type { SchemaRooms } from './schema-value.ts'
+import { present, whole } from './shown-record.ts'
 
 export interface ExportRequest extends Selection {
   readonly keyDecode: Decoding
@@ -28,7 +29,7 @@ export const LARGEST_DECODED_BYTES = 512 * 1024
  * signal.
  */
 export async function exportRecords(
-  rooms: ReachRooms,
+  rooms: ReachRooms & SchemaRooms,
   topicName: string,
   request: ExportRequest,
   ended: AbortSignal,
@@ -40,7 +41,7 @@ export async function exportRecords(
 }
 
 async function* everyRecord(
-  rooms: ReachRooms,
+  rooms: ReachRooms & SchemaRooms,
   question: Question,
   request: ExportRequest,
   ended: AbortSignal,
@@ -64,9 +65,9 @@ async function* everyRecord(
       for (const { partition, refusal } of readers)
         if (refusal !== null) throw new Error(`partition ${partition} cannot be read further: ${refusal.message}`)
     }
-    for await (const record of byTime(readers, request.order)) {
+    for await (const kept of byTime(readers, request.order)) {
       check()
-      yield record
+      yield await present(rooms, question.topic, kept)
       ended.throwIfAborted()
       if (--left === 0) return
     }

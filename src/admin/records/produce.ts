@@ -1,36 +1,42 @@
 // Produces records for an operator, one batch for each partition, with the same checks and the same acknowledgement
 // as a producer with acks=all. A record with a key goes to the partition that Kafka's own clients choose. Nothing
-// recognises a repeated request: a caller that sends it twice writes the records twice.
+// recognises a repeated request: a caller that sends it twice writes the records twice. Keys and values that name a
+// schema are made from JSON (made-parts.ts).
 
-import type { Content, Produced, RecordToProduce } from '../../api/messages.ts'
+import type { Produced, RecordToProduce } from '../../api/messages.ts'
 import { murmur2 } from '../../base/murmur2.ts'
 import type { Random } from '../../base/random.ts'
 import { because, INVALID_TIMESTAMP, isRefusal, type Refusal } from '../../protocol/errors.ts'
 import { encodeBatch, type NewRecord } from '../../protocol/records.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { appendTo, checkPartition, findTopic, type ReachRooms } from '../reach.ts'
+import { bytesOf, isUnmade, type MadeParts, makeParts, type Unmade } from './made-parts.ts'
+import type { SchemaRooms } from './schema-value.ts'
 
-export interface WriteRooms extends ReachRooms {
+export interface WriteRooms extends ReachRooms, SchemaRooms {
   readonly random: Random
   readonly metrics: Metrics
 }
 
 /**
  * Resolves to one answer for each record, in order, or to a refusal if no record was written. The records of one
- * partition are written together or not at all. Throws what the store throws.
+ * partition are written together or not at all. If a key or value cannot be made with its schema, no record is written.
+ * Throws what the store throws.
  */
 export async function produceRecords(
   rooms: WriteRooms,
   topicName: string,
   given: readonly RecordToProduce[],
-): Promise<readonly Produced[] | Refusal> {
+): Promise<readonly Produced[] | Refusal | Unmade> {
   const topic = await findTopic(rooms, topicName)
   if (isRefusal(topic)) return topic
+  const made = await makeParts(rooms, given)
+  if (isUnmade(made)) return made
   const nowMs = rooms.clock.now()
   const anyPartition = rooms.random.below(topic.partitions)
   const byPartition = new Map<number, { readonly at: number; readonly record: NewRecord }[]>()
   for (const [at, each] of given.entries()) {
-    const record = recordOf(each, nowMs)
+    const record = recordOf(each, made[at]!, nowMs)
     const partition = each.partition ?? partitionOf(record, topic.partitions) ?? anyPartition
     const refusal = checkPartition(topic, partition)
     if (refusal !== null) return refusal
@@ -66,11 +72,16 @@ export async function produceRecords(
   return appended.every(isRefusal) ? appended[0]! : produced
 }
 
-function recordOf({ key, value, headers = [], timestamp }: RecordToProduce, nowMs: number): NewRecord {
+function recordOf(
+  { headers = [], timestamp }: RecordToProduce,
+  { key, value, headersLeftOut }: MadeParts,
+  nowMs: number,
+): NewRecord {
+  const kept = headers.filter(header => !headersLeftOut.includes(header.key))
   return {
-    key: bytesOf(key),
-    value: bytesOf(value),
-    headers: headers.map(header => ({ key: header.key, value: bytesOf(header.value) })),
+    key,
+    value,
+    headers: kept.map(header => ({ key: header.key, value: bytesOf(header.value) })),
     timestamp: timestamp ?? nowMs,
   }
 }
@@ -83,11 +94,6 @@ function checkTimes(partition: number, rows: readonly { readonly record: NewReco
   const first = rows[0]!.record.timestamp!
   if (rows.every(({ record }) => Number.isSafeInteger(record.timestamp! - first))) return null
   return because(INVALID_TIMESTAMP, `The times of the records for partition ${partition} are 2^53 ms apart or more.`)
-}
-
-function bytesOf(content: Content | null | undefined): Buffer | null {
-  if (content === null || content === undefined) return null
-  return 'text' in content ? Buffer.from(content.text) : Buffer.from(content.base64, 'base64')
 }
 
 /**

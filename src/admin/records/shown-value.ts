@@ -1,19 +1,20 @@
 // Shows a key, a value or a header: decoded as the caller requested, or as base64 with the reason why it is not
 // decoded. A number stays the text that was produced, so that no digit is lost. A value that cannot be decoded is not
-// an error.
+// an error. Decoding with a schema is in schema-value.ts.
 
 import { isUtf8 } from 'node:buffer'
 import type { ShownValue } from '../../api/messages.ts'
 import type { Decoding } from '../../api/words.ts'
 
+/** A decoding that needs nothing but the bytes. */
+export type PlainDecoding = Exclude<Decoding, 'registry'>
+
 /** Returns at most previewBytes of the value, decoded. Null stays null: a missing key, or a tombstone. */
-export function showValue(bytes: Buffer | null, decoding: Decoding, previewBytes: number): ShownValue | null {
+export function showValue(bytes: Buffer | null, decoding: PlainDecoding, previewBytes: number): ShownValue | null {
   if (bytes === null) return null
   switch (decoding) {
     case 'raw':
       return asBase64(bytes, 'raw', previewBytes)
-    case 'registry':
-      return asUnknownSchema(bytes, previewBytes)
     case 'utf8':
     case 'json': {
       const reason = whyNot(bytes, decoding)
@@ -64,34 +65,25 @@ function asText(bytes: Buffer, previewBytes: number): ShownValue {
 }
 
 /** Returns the end of the last character that fits into the limit. */
-function wholeCharacters(bytes: Buffer, limit: number): number {
+export function wholeCharacters(bytes: Buffer, limit: number): number {
   let end = limit
   while (end > 0 && (bytes[end]! & 0xc0) === 0x80) end--
   return end
 }
 
-function asBase64(bytes: Buffer, status: ShownValue['status'], previewBytes: number, reason?: string): ShownValue {
+/** `length` is that of the whole value if `bytes` has only its beginning. */
+export function asBase64(
+  bytes: Buffer,
+  status: ShownValue['status'],
+  previewBytes: number,
+  reason?: string,
+  length = bytes.length,
+): ShownValue {
   return {
     status,
     base64: bytes.toString('base64', 0, Math.min(bytes.length, previewBytes)),
-    bytes: bytes.length,
-    truncated: bytes.length > previewBytes,
+    bytes: length,
+    truncated: length > previewBytes,
     ...(reason === undefined ? {} : { reason }),
   }
-}
-
-const MAGIC = 0
-const FRAME_BYTES = 5
-
-/**
- * Returns the bytes as base64 with the id of their schema. Confluent's serializers write a magic byte of 0 and the id
- * of the schema (int32) before the value.
- */
-function asUnknownSchema(bytes: Buffer, previewBytes: number): ShownValue {
-  if (bytes.length < FRAME_BYTES || bytes[0] !== MAGIC) {
-    return asBase64(bytes, 'schema-not-found', previewBytes, 'The bytes do not begin with the id of a schema.')
-  }
-  const id = bytes.readInt32BE(1)
-  const shown = asBase64(bytes, 'schema-not-found', previewBytes, `The schema ${id} is not known here.`)
-  return { ...shown, schema: { id } }
 }

@@ -3,7 +3,7 @@
 // for a slow reader: records that are too far back are skipped and counted. It ends when its signal is aborted.
 
 import type { ShownRecord } from '../../api/messages.ts'
-import { pause } from '../../base/clock.ts'
+import { pause, takingTurns } from '../../base/clock.ts'
 import { patience } from '../../base/patience.ts'
 import type { Topic } from '../../log/catalogue.ts'
 import { CORRUPT_MESSAGE, isRefusal, type Refusal, UNKNOWN_TOPIC_ID } from '../../protocol/errors.ts'
@@ -12,7 +12,8 @@ import { askedPlaces, positionIn, readCursor, resume } from './browse.ts'
 import { encodeCursor } from './page-cursor.ts'
 import { ReadBudget } from './read-budget.ts'
 import { type Found, readForwards } from './record-reader.ts'
-import { listed, type Shown } from './shown-record.ts'
+import type { SchemaRooms } from './schema-value.ts'
+import { type KeptRecord, listed, present, type Shown } from './shown-record.ts'
 import { filterOf } from './text-filter.ts'
 
 export interface TailRequest extends Shown {
@@ -49,13 +50,15 @@ const LOOK_BYTES = 4 * 1024 * 1024
 const LOOK_UNPACKED_BYTES = 64 * 1024 * 1024
 const LOOK_KEPT_BYTES = 8 * 1024 * 1024
 const CHUNK_BYTES = 256 * 1024
+/** How long records are decoded before other work gets a turn. */
+const TURN_MS = 2
 
 /**
  * Resolves to an endless iteration of events, or to a refusal if the topic cannot be watched. Throws what the store
  * throws.
  */
 export async function tailRecords(
-  rooms: ReachRooms,
+  rooms: ReachRooms & SchemaRooms,
   topicName: string,
   request: TailRequest,
   ended: AbortSignal,
@@ -83,13 +86,14 @@ export async function tailRecords(
 }
 
 async function* follow(
-  rooms: ReachRooms,
+  rooms: ReachRooms & SchemaRooms,
   topic: Topic,
   request: TailRequest,
   positions: Map<number, number>,
   ended: AbortSignal,
 ): AsyncGenerator<TailEvent, void> {
   const { clock, catalogue } = rooms
+  const turn = takingTurns(clock, TURN_MS)
   let quietSinceMs = clock.monotonic()
   /** The number of partitions when the tail began. */
   const known = topic.partitions
@@ -115,8 +119,15 @@ async function* follow(
     const looked = await look(rooms, topic, request, positions, known, ended)
     if (looked.dropped > 0) yield { kind: 'dropped', cursor: cursor(), count: looked.dropped }
     for (const records of looked.events) {
+      const shown: ShownRecord[] = []
+      for (const { content } of records) {
+        const others = turn()
+        if (others !== undefined) await others
+        if (ended.aborted) return
+        shown.push(await present(rooms, topic, content))
+      }
       for (const { partition, lastOffset } of records) positions.set(partition, lastOffset + 1)
-      yield { kind: 'records', cursor: cursor(), records: records.map(({ content }) => content) }
+      yield { kind: 'records', cursor: cursor(), records: shown }
     }
     for (const [partition, position] of looked.positions) positions.set(partition, position)
     if (looked.droppedAfter !== 0) yield { kind: 'dropped', cursor: cursor(), count: looked.droppedAfter }
@@ -135,7 +146,7 @@ interface Look {
   /** Records that were skipped after those in the events; null if the number is unknown. */
   readonly droppedAfter: number | null
   /** The records in the order of their timestamps, at most EVENT_RECORDS in each event. */
-  readonly events: readonly (readonly Found<ShownRecord>[])[]
+  readonly events: readonly (readonly Found<KeptRecord>[])[]
   /** The position of each partition that was read, after the read. */
   readonly positions: ReadonlyMap<number, number>
 }
@@ -182,7 +193,7 @@ async function look(
   })
   const portion = { records: MOST_BEHIND, bytes: LOOK_KEPT_BYTES }
   const filter = filterOf(contains)
-  const found: { readonly record: Found<ShownRecord>; readonly rank: number }[] = []
+  const found: { readonly record: Found<KeptRecord>; readonly rank: number }[] = []
   const after = new Map<number, number>()
   for (const [partition, { start, end }] of bounds) {
     const from = positions.get(partition)!
@@ -208,7 +219,7 @@ async function look(
     after.set(partition, isPassedOver ? end : reader.position)
   }
   found.sort((one, other) => one.rank - other.rank)
-  const events: Found<ShownRecord>[][] = []
+  const events: Found<KeptRecord>[][] = []
   for (let at = 0; at < found.length; at += EVENT_RECORDS) {
     events.push(found.slice(at, at + EVENT_RECORDS).map(({ record }) => record))
   }

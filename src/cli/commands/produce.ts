@@ -2,10 +2,10 @@
 // sends each request after the one before is acknowledged. So if it fails, the records that are missing are the end
 // of the input.
 
-import { isUtf8 } from 'node:buffer'
-import type { Content, NewMessages, Produced, ProducedMessages, RecordToProduce } from '../../api/messages.ts'
-import { type Call, type Command, integerOption, pairsOption, segment } from '../command.ts'
+import type { NewMessages, Produced, ProducedMessages, RecordToProduce } from '../../api/messages.ts'
+import { type Call, type Command, segment } from '../command.ts'
 import { CommandFailed, EXIT, type ExitStatus } from '../exit-status.ts'
+import { recordReader } from '../produced-lines.ts'
 import { withProgressSignedIn } from '../progress.ts'
 import { counted, table } from '../table.ts'
 
@@ -39,6 +39,13 @@ export const produceCommands: readonly Command[] = [
         value: null,
         doc: 'Each line is a record as ketch export and ketch tail --json write it: partition, key, value, headers, timestamp.',
       },
+      schema: {
+        value: 'name',
+        doc: 'Values are JSON, as --decode=registry shows them; the broker encodes them with this schema: a subject, subject:version, or an id.',
+      },
+      'key-schema': { value: 'name', doc: 'The same for keys.' },
+      message: { value: 'name', doc: 'The Protobuf message of values; by default the first one of the schema.' },
+      'key-message': { value: 'name', doc: 'The same for keys.' },
     },
     run: produce,
   },
@@ -52,12 +59,15 @@ async function produce(call: Call): Promise<ExitStatus> {
     throw new CommandFailed(EXIT.USAGE, '--key-separator is for lines, and --key gives every record the same key')
   if (call.option('key-separator') === '')
     throw new CommandFailed(EXIT.USAGE, '--key-separator: got "", takes at least one letter')
-  const read = reader(call)
+  const read = recordReader(call)
   const path = `/api/v1/topics/${segment(call.args[0]!)}/messages`
   const sums = new Map<number, Sum>()
   let count = 0
-  const send = async (records: RecordToProduce[]) => {
-    const { messages: rows } = await call.api.post<ProducedMessages>(path, { messages: records } satisfies NewMessages)
+  const send = async (records: RecordToProduce[], last: number) => {
+    const numbered = numberer(values.length > 0 ? 'value' : 'line', last - records.length + 1)
+    const { messages: rows } = await call.api
+      .post<ProducedMessages>(path, { messages: records } satisfies NewMessages)
+      .catch(numbered)
     const good = rows.filter(({ error }) => error === null)
     for (const row of good) add(sums, row)
     count += good.length
@@ -73,17 +83,18 @@ async function produce(call: Call): Promise<ExitStatus> {
       let records: RecordToProduce[] = []
       let bytes = 0
       for (const line of lot) {
-        const record = read(line, ++at)
+        const record = read(line, at + 1)
         const size = Buffer.byteLength(JSON.stringify(record))
         if (records.length === MOST_AT_ONCE || (records.length > 0 && bytes + size > MOST_BYTES)) {
-          await send(records)
+          await send(records, at)
           records = []
           bytes = 0
         }
         records.push(record)
+        at++
         bytes += size
       }
-      if (records.length > 0) await send(records)
+      if (records.length > 0) await send(records, at)
     }
   }
   try {
@@ -103,6 +114,16 @@ async function produce(call: Call): Promise<ExitStatus> {
     ),
   )
   return EXIT.OK
+}
+
+/** Returns what throws a refusal with the lines of the input in place of the records of the request. */
+function numberer(what: string, first: number): (error: unknown) => never {
+  return error => {
+    if (!(error instanceof CommandFailed)) throw error
+    const { status, message, problem } = error
+    const named = message.replace(/\bmessages\.(\d+)\./g, (_, at) => `${what} ${first + Number(at)}: `)
+    throw named === message ? error : new CommandFailed(status, named, { problem, cause: error })
+  }
 }
 
 function add(sums: Map<number, Sum>, { partition, offset }: Produced): void {
@@ -129,69 +150,4 @@ async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<reado
     if (lines.length > 0) yield lines
   }
   if (parts.length > 0) yield [Buffer.concat(parts)]
-}
-
-/** Returns the function that reads a line as a record, in the form that the options name. */
-function reader(call: Call): (line: Buffer, at: number) => RecordToProduce {
-  const partition = integerOption(call, 'partition', 0)
-  if (call.has('ndjson'))
-    return (line, at) => ({ ...readJson(line, at), ...(partition === undefined ? {} : { partition }) })
-  const headers = pairsOption(call, 'header').map(([key, text]) => ({ key, value: { text } }))
-  const given = call.option('key')
-  const key = given === undefined ? null : { text: given }
-  const separator = call.option('key-separator')
-  return (line, at) => {
-    if (separator === undefined) return { partition, key, value: contentOf(line), headers }
-    const end = line.indexOf(separator)
-    if (end < 0) throw new CommandFailed(EXIT.USAGE, `line ${at}: has no key before ${JSON.stringify(separator)}`)
-    const value = line.subarray(end + Buffer.byteLength(separator))
-    return { partition, key: contentOf(line.subarray(0, end)), value: contentOf(value), headers }
-  }
-}
-
-function contentOf(bytes: Buffer): Content {
-  return isUtf8(bytes) ? { text: bytes.toString() } : { base64: bytes.toString('base64') }
-}
-
-/** Members of an exported record that a new record does not take. */
-const PASSED_OVER = ['offset', 'timestampType', 'headerCount', 'undecodedHeaders']
-
-function readJson(line: Buffer, at: number): RecordToProduce {
-  const fail = (why: string): never => {
-    throw new CommandFailed(EXIT.USAGE, `line ${at}: ${why}`)
-  }
-  let read: unknown
-  try {
-    read = JSON.parse(line.toString())
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    return fail(`is not JSON: ${error.message}`)
-  }
-  if (typeof read !== 'object' || read === null || Array.isArray(read)) return fail('is not a JSON object')
-  const { partition, key, value, headers = [], timestamp, ...more } = read as Record<string, unknown>
-  const strange = Object.keys(more).find(name => !PASSED_OVER.includes(name))
-  if (strange !== undefined) return fail(`a record has no field ${JSON.stringify(strange)}`)
-  const content = (shown: unknown, what: string): Content | null => {
-    if (shown === undefined || shown === null) return null
-    if (typeof shown === 'string') return { text: shown }
-    const { text, base64, truncated } = shown as { text?: unknown; base64?: unknown; truncated?: unknown }
-    if (truncated === true) return fail(`the ${what} is cut off`)
-    if (typeof text === 'string') return { text }
-    if (typeof base64 === 'string') return { base64 }
-    return fail(`the ${what} takes a text, {"text": …}, {"base64": …} or null`)
-  }
-  if (!Array.isArray(headers)) return fail('headers takes a list')
-  if (typeof more.headerCount === 'number' && more.headerCount > headers.length)
-    return fail(`only ${headers.length} of ${more.headerCount} headers are there`)
-  return {
-    partition: partition as number | undefined,
-    key: content(key, 'key'),
-    value: content(value, 'value'),
-    headers: headers.map((header: { key?: unknown; value?: unknown } | null) => {
-      if (typeof header?.key !== 'string') return fail('a header takes a key')
-      return { key: header.key, value: content(header.value, `header ${header.key}`) }
-    }),
-    // Null means no timestamp. The API checks all other values.
-    timestamp: (timestamp ?? undefined) as number | undefined,
-  }
 }

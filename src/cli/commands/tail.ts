@@ -19,7 +19,16 @@ const MOST_FAILURES = 10
 function said(shown: ShownValue | null): string {
   if (shown === null) return 'null'
   const text = shown.text === undefined ? `base64:${shown.base64 ?? ''}` : printable(shown.text)
-  return shown.truncated ? `${text}…` : text
+  return `${text}${shown.truncated ? '…' : ''}${schemaOf(shown)}`
+}
+
+/** Returns the schema that the value names, or why the value is not decoded with it; empty without a schema. */
+function schemaOf({ status, schema, reason }: ShownValue): string {
+  if (schema === undefined) return ''
+  if (status !== 'decoded') return ` [${status}: ${printable(reason ?? '')}]`
+  const { id, subject, version, type, message } = schema
+  const named = subject == null ? [] : [`${printable(subject)} ${version}`]
+  return ` [${[...named, `id ${id}`, type, ...(message === undefined ? [] : [message])].join(', ')}]`
 }
 
 function line({ partition, offset, timestamp, key, value, headers }: ShownRecord): string {
@@ -30,13 +39,14 @@ function line({ partition, offset, timestamp, key, value, headers }: ShownRecord
 export const tailCommands: readonly Command[] = [
   {
     name: 'tail',
-    doc: 'Shows the records of a topic as they arrive, until Ctrl-C. A line has the time, partition@offset, the key and the value.',
+    doc: 'Shows the records of a topic as they arrive, until Ctrl-C. A line has the time, partition@offset, the key and the value; with --decode=registry also the subject, version, id and type of the schema.',
     args: [{ name: 'topic' }],
     options: {
       partition: { value: 'n', doc: 'Only this partition.' },
       last: { value: 'n', doc: 'Begins with this many of the newest existing records.' },
       count: { value: 'n', doc: 'Ends after this many records.' },
       decode: { value: 'as', doc: `How the broker decodes values: ${DECODINGS.join(', ')}; utf8 by default.` },
+      'key-decode': { value: 'as', doc: 'The same for keys.' },
       contains: { value: 'text', doc: 'Only records whose key or value has this text.' },
     },
     run: tail,
@@ -53,6 +63,7 @@ async function tail(call: Call): Promise<ExitStatus> {
     ...(partition === undefined ? {} : { partition }),
     ...(contains === undefined ? {} : { contains }),
     decode: wordOption(call, 'decode', DECODINGS, 'utf8'),
+    keyDecode: wordOption(call, 'key-decode', DECODINGS, 'utf8'),
   }
   let left = integerOption(call, 'count', 1) ?? Number.POSITIVE_INFINITY
   const print = (records: readonly ShownRecord[]) => {

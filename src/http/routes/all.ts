@@ -18,6 +18,10 @@ import { oidcRoutes } from './oidc.ts'
 import { producerRoutes } from './producers.ts'
 import { referenceRoutes } from './reference.ts'
 import { remoteStorageRoutes } from './remote-storage.ts'
+import { schemaRoutes } from './schemas.ts'
+import { schemaChangeRoutes } from './schemas-changes.ts'
+import { schemaSettingRoutes } from './schemas-settings.ts'
+import { schemaTopicRoutes } from './schemas-topics.ts'
 import { settingRoutes } from './settings.ts'
 import { storageRoutes } from './storage.ts'
 import { topicRoutes } from './topics.ts'
@@ -40,6 +44,10 @@ const operations: readonly AnyRoute[] = [
   ...oidcRoutes,
   ...producerRoutes,
   ...remoteStorageRoutes,
+  ...schemaChangeRoutes,
+  ...schemaRoutes,
+  ...schemaSettingRoutes,
+  ...schemaTopicRoutes,
   ...settingRoutes,
   ...storageRoutes,
   ...topicRoutes,

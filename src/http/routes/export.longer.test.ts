@@ -147,12 +147,12 @@ test('a CSV export is RFC 4180, has base64 for bytes that are not text, and has 
   const [head, ...rows] = rowsOf(csv)
   assert.equal(
     head!.join(),
-    'partition,offset,timestamp,time,timestampType,key,keyBase64,keyStatus,value,valueBase64,valueStatus,headers',
+    'partition,offset,timestamp,time,timestampType,key,keyBase64,keyStatus,value,valueBase64,valueStatus,headers,keySchema,valueSchema',
   )
   const at = [String(AT), '2023-11-14T22:13:20.123Z', 'CreateTime']
   assert.deepEqual(
     rows.slice(0, -1),
-    texts.map(([, shown], i) => ['0', String(i), ...at, shown, '', 'decoded', shown, '', 'decoded', '[]']),
+    texts.map(([, shown], i) => ['0', String(i), ...at, shown, '', 'decoded', shown, '', 'decoded', '[]', '', '']),
   )
   const { length } = texts
   const shown = '[{"key":"=h","value":"\\""},{"key":"b","base64":"//4="}]'
@@ -169,6 +169,8 @@ test('a CSV export is RFC 4180, has base64 for bytes that are not text, and has 
     '',
     '',
     shown,
+    '',
+    '',
   ]
   assert.deepEqual(rows.at(-1), last)
   // An empty text is quoted; null is not.

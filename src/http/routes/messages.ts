@@ -4,9 +4,10 @@
 import { z } from 'zod'
 import { browseRecords, findRecord, type Selection } from '../../admin/records/browse.ts'
 import { exportRecords, LARGEST_DECODED_BYTES } from '../../admin/records/export.ts'
+import { isUnmade, type Unmade } from '../../admin/records/made-parts.ts'
 import { produceRecords } from '../../admin/records/produce.ts'
 import type { Keeping } from '../../admin/records/record-reader.ts'
-import { bytesOf, LARGEST_SHOWN_BYTES, whole } from '../../admin/records/shown-record.ts'
+import { bytesOf, LARGEST_SHOWN_BYTES, present, whole } from '../../admin/records/shown-record.ts'
 import { type TailEvent, tailRecords } from '../../admin/records/tail.ts'
 import {
   type MessageSelection,
@@ -77,7 +78,8 @@ export const messageRoutes = [
     tag: 'messages',
     doc:
       'Appends records, as a producer with acks=all does. The records of one partition are written together or not at all. Each row has the result of ' +
-      'one record. A second request after REQUEST_TIMED_OUT may write them twice.',
+      'one record. A second request after REQUEST_TIMED_OUT may write them twice. A key or a value with a `schema` is JSON, from which the broker makes ' +
+      'the bytes, with the id of the schema in front; a header that names a schema for it is left out. If one of them does not fit its schema, no record is written, and `fields` has the path and the reason.',
     params: topicParams,
     body: newMessagesShape,
     bodyLimit: PRODUCE_BODY_BYTES,
@@ -86,11 +88,12 @@ export const messageRoutes = [
     answers: { 200: producedMessagesShape },
     problems: {
       ...problems,
-      400: 'INVALID_TOPIC_EXCEPTION, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD',
+      400: 'INVALID_REQUEST, INVALID_TOPIC_EXCEPTION, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD',
       503: `${problems[503]}, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND`,
     },
     async answer({ params, body }, rooms) {
       const produced = await produceRecords(rooms, params.topic, body.messages)
+      if (isUnmade(produced)) return notMade(produced)
       return isRefusal(produced) ? produced : reply(200, { messages: produced })
     },
   }),
@@ -182,10 +185,12 @@ export const messageRoutes = [
     async answer({ params, query, ended }, rooms) {
       const { topic, ...at } = params
       const keeping = whole(() => query)
-      const record = await rooms.recordReaders.page(() => findRecord(rooms, topic, at, keeping, ended))
-      if (record === null) return BUSY
-      if (isRefusal(record)) return asMissing(record)
-      const message = record.content
+      const message = await rooms.recordReaders.page(async () => {
+        const record = await findRecord(rooms, topic, at, keeping, ended)
+        return isRefusal(record) ? record : await present(rooms, record.topic, record.content)
+      })
+      if (message === null) return BUSY
+      if (isRefusal(message)) return asMissing(message)
       if (bytesOf(message) <= PIECE_BYTES) return reply(200, message)
       // The text of a record can be six times as long as its bytes.
       const leave = rooms.recordReaders.enterLarge()
@@ -254,6 +259,11 @@ async function* only<T>(one: T): AsyncGenerator<T, void> {
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
+}
+
+function notMade({ fields }: Unmade): Problem {
+  const [field, objection] = Object.entries(fields)[0]!
+  return problem('INVALID_REQUEST', `${field}: ${objection}`, { fields })
 }
 
 /** Returns the selection of records for a query. */
