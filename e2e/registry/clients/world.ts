@@ -7,9 +7,14 @@ import type { CleanUp } from '../../../testing/broker.ts'
 import { type BrokerProcess, freePort, startBrokerProcess } from '../../../testing/process.ts'
 import type { Kafka, Registry } from './driver.ts'
 
-export const ADMIN = Object.freeze({ username: 'admin', password: 'the password of admin' })
+export interface User {
+  readonly username: string
+  readonly password: string
+}
+
+export const ADMIN: User = Object.freeze({ username: 'admin', password: 'the password of admin' })
 /** A Kafka client with a credential of SCRAM. It may read and write the topics that begin with `orders`. */
-export const ADA = Object.freeze({ username: 'ada', password: 'the password of ada' })
+export const ADA: User = Object.freeze({ username: 'ada', password: 'the password of ada' })
 
 export const BASES = ['the HTTP port', 'the own port'] as const
 export type Base = (typeof BASES)[number]
@@ -18,7 +23,7 @@ export interface RegistryWorld {
   readonly process: BrokerProcess
   readonly admin: AdminClient
   readonly kafka: Kafka
-  registry(base: Base, user?: { readonly username: string; readonly password: string }): Registry
+  registry(base: Base, user?: User): Registry
   makeTopic(name: string): Promise<void>
 }
 
