@@ -2,7 +2,7 @@
 // password, a subject without a rule, and records that the broker does not accept.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { type Driver, LibraryRefused, startDriver } from './clients/driver.ts'
 import { LIBRARIES } from './clients/libraries.ts'
 import { FORMATS, type Format, incompatible, ORDERS, type OrderSchema, schemaOf } from './clients/orders.ts'
@@ -26,10 +26,12 @@ const OF_KAFKA: Readonly<Record<string, { readonly type: string; readonly messag
     '@confluentinc/schemaregistry': { type: 'KafkaJSProtocolError', message: /failed to validate record/, code: 87 },
     '@kafkajs/confluent-schema-registry': { type: 'KafkaJSProtocolError', message: /failed the validation/, code: 87 },
     'franz-go sr': { type: 'kerr.Error', message: /INVALID_RECORD/, code: 87 },
-    'Confluent for Java': { type: 'InvalidRecordException', message: /rule (no-schema-id|undecodable)/ },
+    'Confluent for Java': { type: 'InvalidRecordException', message: /^The value breaks the rule [a-z-]+: ./ },
   }
 
 const present = LIBRARIES.filter(library => library.absence() === null)
+/** Each program serves all tests of this file. */
+const drivers = present.map(library => startDriver({ after }, library))
 const skip = present.length === 0 ? 'SKIPPED e2e/registry/clients: no library is installed' : false
 
 async function refusalOf(asked: Promise<unknown>): Promise<LibraryRefused['error']> {
@@ -67,16 +69,15 @@ test('a schema that is not compatible is refused with a reason and a path', { ..
     JSON: /incompatible.*TYPE_CHANGED.*#\/properties\/id/s,
     PROTOBUF: /incompatible.*FIELD_SCALAR_KIND_CHANGED.*#\/Order\/1/s,
   }
-  for (const library of present) {
-    const driver = startDriver(t, library)
-    for (const [at, format] of library.formats.entries()) {
+  for (const driver of drivers) {
+    for (const [at, format] of driver.library.formats.entries()) {
       const registry = world.registry(BASES[at % BASES.length]!, ADA)
       const register = (schema: OrderSchema) => driver.register(registry, `orders-${format}-value`, schema)
       const id = await register(schemaOf(format))
       const message = reasons[format]
       await assertRefused(driver, register(incompatible(format)), { status: 409, code: 409, message })
       // The first schema is there as before. One content has one id, whoever registers it.
-      assert.equal(await register(schemaOf(format)), id, `${library.name} ${format}`)
+      assert.equal(await register(schemaOf(format)), id, `${driver.library.name} ${format}`)
     }
   }
 })
@@ -84,14 +85,14 @@ test('a schema that is not compatible is refused with a reason and a path', { ..
 test('a wrong password and a subject without a rule are refused', { ...TIMEOUT, skip }, async t => {
   // Each library fails to sign in once.
   const world = await startSecuredWorld(t, { 'svc.admin.login-throttle.max-failures': '100' })
-  for (const library of present) {
-    const driver = startDriver(t, library)
+  for (const driver of drivers) {
     for (const base of BASES) {
       const registry = world.registry(base, ADA)
       const wrong = driver.register({ ...registry, password: 'wrong' }, 'orders-value', schemaOf('AVRO'))
       await assertRefused(driver, wrong, { status: 401, code: 401, message: /password/i })
       const unnamed = driver.register(registry, 'payments-value', schemaOf('AVRO'))
-      const message = /User:ada needs WRITE on the topic "payments"/
+      // kafkajs reads the level first, and the others register at once.
+      const message = /User:ada needs (READ or )?WRITE on the topic "payments"/
       await assertRefused(driver, unnamed, { status: 403, code: 40301, message })
     }
   }
@@ -114,7 +115,6 @@ test('a record that is not valid is refused by its client, and the topic keeps o
   skip,
 }, async t => {
   const world = await startSecuredWorld(t)
-  const drivers = present.map(library => startDriver(t, library))
   const at = { registry: world.registry('the own port', ADA), kafka: world.kafka }
   for (const format of FORMATS) {
     const topic = `orders-${format}`

@@ -3,7 +3,7 @@
 // docs/compatibility. client-refusals.all.test.ts has the requests and the records that are refused.
 
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { makeAuthority, noOpenssl } from '../../testing/certificate.ts'
 import { keepFindings } from '../../testing/compatibility.ts'
 import { ketch } from '../../testing/run-ketch.ts'
@@ -27,6 +27,8 @@ const TAIL = 'ketch tail'
 const USERS: Readonly<Record<Base, User>> = { 'the HTTP port': ADA, 'the own port': ADMIN }
 
 const present = LIBRARIES.filter(library => library.absence() === null)
+/** Each program serves all tests of this file. */
+const drivers = present.map(library => startDriver({ after }, library))
 
 for (const library of LIBRARIES) {
   const absence = library.absence()
@@ -73,7 +75,7 @@ async function tail(world: RegistryWorld, topic: string, format: Format): Promis
 type Outcomes = Map<string, 'passed' | 'FAILED' | 'cannot'>
 
 /** Every library writes, and every library reads, at this base URL. */
-async function runMatrix(t: TestContext, world: RegistryWorld, drivers: readonly Driver[], base: Base, to: Outcomes) {
+async function runMatrix(t: TestContext, world: RegistryWorld, base: Base, to: Outcomes) {
   const at: Place = { registry: world.registry(base, USERS[base]), kafka: world.kafka }
   for (const [number, writer] of drivers.entries()) {
     for (const format of writer.library.formats) {
@@ -103,9 +105,8 @@ async function runMatrix(t: TestContext, world: RegistryWorld, drivers: readonly
 test('every library reads what every library wrote, at both base URLs', { timeout: 600_000 }, async t => {
   if (present.length === 0) return t.skip('SKIPPED e2e/registry/clients: no library is installed')
   const world = await startSecuredWorld(t)
-  const drivers = present.map(library => startDriver(t, library))
   const outcomes: Outcomes = new Map()
-  for (const base of BASES) await runMatrix(t, world, drivers, base, outcomes)
+  for (const base of BASES) await runMatrix(t, world, base, outcomes)
 
   for (const base of BASES) {
     const user = USERS[base] === ADA ? ADMIN : ADA
@@ -129,8 +130,7 @@ async function writeAndRead(driver: Driver, world: RegistryWorld, base: Base, us
 
 test('without SASL every library writes and reads without a password, at both base URLs', TIMEOUT, async t => {
   const world = await startWorld(t)
-  for (const library of present) {
-    const driver = startDriver(t, library)
+  for (const driver of drivers) {
     for (const base of BASES) await writeAndRead(driver, world, base)
   }
 })
@@ -139,15 +139,12 @@ test('every library writes and reads over TLS, at both base URLs', { ...TIMEOUT,
   const authority = await makeAuthority(t)
   const { certificateFile, keyFile } = authority.issue({ subject: '/CN=localhost', usage: 'serverAuth' })
   const tls = { 'svc.server.tls': 'true', 'svc.server.cert-file': certificateFile, 'svc.server.key-file': keyFile }
-  const world = await startSecuredWorld(t, tls)
-  for (const library of present) {
-    const driver = startDriver(t, library)
-    for (const base of BASES) {
-      await writeAndRead(driver, world, base, ADA, authority.certificateFile)
-      // Without the authority it does not trust the broker, and sends no password.
-      const untrusted = driver.register(world.registry(base, ADA), 'orders-x-value', schemaOf('AVRO'))
-      await assert.rejects(untrusted, LibraryRefused, library.name)
-    }
+  const world = await startWorld(t, { ...tls, 'svc.schema-registry.authentication': 'basic' })
+  for (const driver of drivers) {
+    for (const base of BASES) await writeAndRead(driver, world, base, ADMIN, authority.certificateFile)
+    // Without the authority it does not trust the broker, and sends no password.
+    const untrusted = driver.register(world.registry('the own port', ADMIN), 'orders-x-value', schemaOf('AVRO'))
+    await assert.rejects(untrusted, LibraryRefused, driver.library.name)
   }
 })
 

@@ -59,7 +59,7 @@ public class Driver {
         return consume(request);
       case "register":
         String url = request.get("registry").get("url").asText();
-        try (var client = new CachedSchemaRegistryClient(url, 10, registrySettings(request, ""))) {
+        try (var client = new CachedSchemaRegistryClient(url, 10, registrySettings(request))) {
           return client.register(request.get("subject").asText(), new AvroSchema(text(request)));
         }
       case "send":
@@ -69,10 +69,10 @@ public class Driver {
     }
   }
 
-  /** The settings of the registry. A serializer takes them as they are, and the client's TLS with a prefix. */
-  static Map<String, Object> registrySettings(JsonNode request, String prefix) {
+  static Map<String, Object> registrySettings(JsonNode request) {
     JsonNode registry = request.get("registry");
     var settings = new HashMap<String, Object>();
+    settings.put("max.retries", 0);
     settings.put("schema.registry.url", registry.get("url").asText());
     if (registry.hasNonNull("username")) {
       settings.put("basic.auth.credentials.source", "USER_INFO");
@@ -109,7 +109,7 @@ public class Driver {
   static Object produce(JsonNode request) throws Exception {
     var schema = new Schema.Parser().parse(text(request));
     var settings = kafkaSettings(request);
-    settings.putAll(registrySettings(request, ""));
+    settings.putAll(registrySettings(request));
     settings.put("key.serializer", StringSerializer.class);
     settings.put("value.serializer", KafkaAvroSerializer.class);
     var values = new ArrayList<Object>();
@@ -142,7 +142,7 @@ public class Driver {
 
   static Object consume(JsonNode request) {
     var settings = kafkaSettings(request);
-    settings.putAll(registrySettings(request, ""));
+    settings.putAll(registrySettings(request));
     settings.put("key.deserializer", StringDeserializer.class);
     settings.put("value.deserializer", KafkaAvroDeserializer.class);
     var orders = new ArrayList<Object>();

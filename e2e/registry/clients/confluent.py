@@ -22,7 +22,7 @@ LONGEST_WAIT_S = 20
 
 def open_registry(request):
     registry = request['registry']
-    settings = {'url': registry['url']}
+    settings = {'url': registry['url'], 'max.retries': 0}
     if registry.get('username') is not None:
         settings['basic.auth.user.info'] = f'{registry["username"]}:{registry["password"]}'
     if registry.get('ca') is not None:

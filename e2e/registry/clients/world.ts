@@ -2,9 +2,10 @@
 // topics.
 
 import assert from 'node:assert/strict'
-import { type AdminClient, signInAt } from '../../../testing/admin-client.ts'
+import { signInAt } from '../../../testing/admin-client.ts'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { type BrokerProcess, freePort, startBrokerProcess } from '../../../testing/process.ts'
+import { createTopic } from '../../../testing/topic.ts'
 import type { Kafka, Registry } from './driver.ts'
 
 export interface User {
@@ -21,7 +22,6 @@ export type Base = (typeof BASES)[number]
 
 export interface RegistryWorld {
   readonly process: BrokerProcess
-  readonly admin: AdminClient
   readonly kafka: Kafka
   registry(base: Base, user?: User): Registry
   makeTopic(name: string): Promise<void>
@@ -37,15 +37,20 @@ export async function startSecuredWorld(
     'svc.broker.acl.enabled': 'true',
     ...settings,
   })
+  const admin = await signInAt(world.process.url, ADMIN.username, ADMIN.password)
   const make = async (path: string, body: object) => {
-    const { status, body: said } = await world.admin.ask('POST', `/api/v1/${path}`, body)
+    const { status, body: said } = await admin.ask('POST', `/api/v1/${path}`, body)
     assert.equal(status, 201, JSON.stringify(said))
   }
   await make('credentials', ADA)
   for (const operation of ['READ', 'WRITE'])
     await make('acls', { principal: ADA.username, resourceType: 'TOPIC', resource: 'orders*', operation })
   await make('acls', { principal: ADA.username, resourceType: 'GROUP', resource: '*', operation: 'READ' })
-  return { ...world, kafka: { address: world.process.address, ...ADA } }
+  return {
+    ...world,
+    kafka: { address: world.process.address, ...ADA },
+    makeTopic: name => make('topics', { name, partitions: 1 }),
+  }
 }
 
 /** Starts it as it is without settings: neither Kafka clients nor the registry's ask for a password. */
@@ -62,17 +67,12 @@ export async function startWorld(
       ...settings,
     },
   })
-  const admin = await signInAt(process.url, ADMIN.username, ADMIN.password)
   const { protocol } = new URL(process.url)
   const urls = { 'the HTTP port': `${process.url}/schema-registry`, 'the own port': `${protocol}//127.0.0.1:${port}` }
   return {
     process,
-    admin,
     kafka: { address: process.address },
     registry: (base, user) => ({ url: urls[base], ...user }),
-    async makeTopic(name) {
-      const { status, body } = await admin.ask('POST', '/api/v1/topics', { name, partitions: 1 })
-      assert.equal(status, 201, JSON.stringify(body))
-    },
+    makeTopic: name => createTopic(process, name, 1),
   }
 }
