@@ -76,7 +76,7 @@ test('a schema that is not compatible is refused with a reason and a path', { ..
       const id = await register(schemaOf(format))
       const message = reasons[format]
       await assertRefused(driver, register(incompatible(format)), { status: 409, code: 409, message })
-      // The first schema is there as before. One content has one id, whoever registers it.
+      // The first schema is there as before. One content has one id for all clients.
       assert.equal(await register(schemaOf(format)), id, `${driver.library.name} ${format}`)
     }
   }

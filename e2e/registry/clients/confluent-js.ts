@@ -133,6 +133,7 @@ async function read(request: Request): Promise<readonly (Buffer | null)[]> {
   const consumer = openKafka(request).consumer({
     kafkaJS: { groupId: request.group, fromBeginning: true },
     'heartbeat.interval.ms': 500,
+    'fetch.wait.max.ms': 20,
   })
   const values: (Buffer | null)[] = []
   const enough = Promise.withResolvers<void>()

@@ -115,7 +115,9 @@ def send_raw(request):
 def consume(request):
     of_bytes = FORMATS[request['schema']['format']](open_registry(request), request['schema'])[1]()
     context = SerializationContext(request['topic'], MessageField.VALUE)
-    consumer = Consumer(librdkafka(request) | {'group.id': request['group'], 'enable.auto.commit': False})
+    # A fetch at the end of the topic would delay the close.
+    quick = {'group.id': request['group'], 'enable.auto.commit': False, 'fetch.wait.max.ms': 20}
+    consumer = Consumer(librdkafka(request) | quick)
     consumer.assign([TopicPartition(request['topic'], 0, OFFSET_BEGINNING)])
     messages = []
     while len(messages) < request['count']:

@@ -25,7 +25,7 @@ export const GO_SOURCES = fileURLToPath(new URL('go', import.meta.url))
 export const GO_PROGRAM = join(CACHE, `registry-franz-go-${GO_VERSION}`, digestOf(GO_SOURCES))
 
 export const JAVA_VERSION = '7.9.5'
-/** It holds Confluent's serializers of that version, Avro and Kafka's client. The jar is complete: nothing else is fetched. */
+/** It holds Confluent's serializers of that version, Avro and Kafka's client, and needs no other jar. */
 export const JAVA_ARTIFACT = 'org.apache.pinot:pinot-confluent-avro:1.5.0:jar:shaded'
 export const JAVA_FOLDER = join(CACHE, 'java', 'pinot-confluent-avro-1.5.0')
 
