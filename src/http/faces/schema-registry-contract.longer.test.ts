@@ -57,17 +57,69 @@ test('every route has a right that fits its method, a path in the table of the f
 })
 
 test('no route answers without a password, a VIEWER changes nothing, and an ADMIN is let in everywhere', async t => {
-  const url = await start(t, { 'schema-registry.authentication': 'basic' }, echoRoutes)
-  await makeCallers(url)
-  for (const route of servedBelow(echoRoutes)) {
-    const path = route.path.replaceAll(/:\w+/g, '1')
-    // No route takes this body, so that a caller who is let in changes nothing.
-    const body = isMutation(route) ? { body: '"nothing"' } : {}
-    const status = async (as: keyof typeof CALLERS) =>
-      (await askRegistry(url, path, { method: route.method, ...body, as: CALLERS[as] })).status
-    assert.equal(await status('unsigned'), 401, nameOf(route))
-    const mayAsk = route.needs === 'registry-read' || route.needs === 'registry-lookup'
-    assert.equal((await status('VIEWER')) === 403, !mayAsk, nameOf(route))
-    assert.ok(![401, 403].includes(await status('ADMIN')), nameOf(route))
+  for (const routes of [registryRoutes, echoRoutes]) {
+    const url = await start(t, { 'schema-registry.authentication': 'basic' }, routes)
+    await makeCallers(url)
+    for (const route of servedBelow(routes)) {
+      const path = route.path.replaceAll(/:\w+/g, '1')
+      // No route takes this body, so that a caller who is let in changes nothing.
+      const body = isMutation(route) ? { body: '"nothing"' } : {}
+      const status = async (as: keyof typeof CALLERS) =>
+        (await askRegistry(url, path, { method: route.method, ...body, as: CALLERS[as] })).status
+      assert.equal(await status('unsigned'), 401, nameOf(route))
+      const mayAsk = route.needs === 'registry-read' || route.needs === 'registry-lookup'
+      assert.equal((await status('VIEWER')) === 403, !mayAsk, nameOf(route))
+      assert.ok(![401, 403].includes(await status('ADMIN')), nameOf(route))
+    }
   }
 })
+
+test('the routes are those of the REST API that clients know', () => {
+  const endpoints = registryRoutes.map(
+    ({ method, path, needs }) => `${method} ${path} ${needs.slice('registry-'.length)}`,
+  )
+  assert.deepEqual(endpoints, ENDPOINTS)
+})
+
+/** Each with the right that it needs. */
+const ENDPOINTS = [
+  'GET / read',
+  'POST / lookup',
+  'GET /schemas/types read',
+  'GET /contexts read',
+  'GET /v1/metadata/id read',
+  'GET /v1/metadata/version read',
+  'GET /associations/resources/:namespace/:name read',
+  'GET /associations/subjects/:subject read',
+  'GET /schemas read',
+  'GET /schemas/ids/:id read',
+  'GET /schemas/ids/:id/schema read',
+  'GET /schemas/ids/:id/subjects read',
+  'GET /schemas/ids/:id/versions read',
+  'GET /schemas/guids/:guid read',
+  'GET /schemas/guids/:guid/ids read',
+  'GET /subjects read',
+  'POST /subjects/:subject lookup',
+  'DELETE /subjects/:subject administer',
+  'GET /subjects/:subject/metadata read',
+  'GET /subjects/:subject/versions read',
+  'POST /subjects/:subject/versions register',
+  'GET /subjects/:subject/versions/:version read',
+  'GET /subjects/:subject/versions/:version/schema read',
+  'GET /subjects/:subject/versions/:version/referencedby read',
+  'DELETE /subjects/:subject/versions/:version administer',
+  'POST /compatibility/subjects/:subject/versions lookup',
+  'POST /compatibility/subjects/:subject/versions/:version lookup',
+  'GET /config read',
+  'PUT /config administer',
+  'DELETE /config administer',
+  'GET /config/:subject read',
+  'PUT /config/:subject register',
+  'DELETE /config/:subject administer',
+  'GET /mode read',
+  'PUT /mode administer',
+  'DELETE /mode administer',
+  'GET /mode/:subject read',
+  'PUT /mode/:subject administer',
+  'DELETE /mode/:subject administer',
+]

@@ -5,7 +5,7 @@ import { REGISTRY_TYPES, registryTypeFor } from './schema-registry-media.ts'
 const [V1, VND, JSON_TYPE] = REGISTRY_TYPES
 
 test('a client without a wish gets the first type of the registry', () => {
-  for (const accept of [undefined, '', ' ', '*/*', 'application/*', '*', ',,', 'nonsense'])
+  for (const accept of [undefined, '', ' ', '*/*', '*/json', 'application/*', '*', ',,', 'nonsense'])
     assert.equal(registryTypeFor(accept), V1, accept)
 })
 

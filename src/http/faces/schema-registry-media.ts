@@ -33,7 +33,7 @@ function rangeOf(text: string): Range | null {
   if (name !== '*' && !/^[^\s/]+\/[^\s/]+$/.test(name)) return null
   const [, written] = parameters.map(each => /^q\s*=\s*(\d*\.?\d*)$/.exec(each)).find(found => found !== null) ?? []
   const weight = written === undefined || written === '' ? 1 : Number(written)
-  return Number.isNaN(weight) ? null : { name: name === '*' ? '*/*' : name, weight: Math.min(weight, 1) }
+  return Number.isNaN(weight) ? null : { name: /^\*(\/|$)/.test(name) ? '*/*' : name, weight: Math.min(weight, 1) }
 }
 
 /** The most specific range decides. */

@@ -103,3 +103,14 @@ test('different schemas that brokers register at once get their own versions, an
     assert.deepEqual(clashing.map(answer => refusedWith(answer).slice(0, 4)).sort(), ['409 ', 'not '])
   }
 })
+
+test('changes of many subjects at once are all in the lists behind them', async t => {
+  const registry = openTestRegistry(t, createMemoryStore(systemClock), { clock: systemClock, isShared: false })
+  const names = Array.from({ length: 50 }, (_, at) => `s${String(at).padStart(2, '0')}`)
+  await Promise.all(names.map(name => registry.register(name, { schema: toy('R') })))
+  assert.deepEqual(await registry.subjects(), names)
+  await Promise.all(names.map(name => registry.deleteSubject(name)))
+  assert.deepEqual(await registry.subjects(), [])
+  await Promise.all(names.map(name => registry.register(name, { schema: toy('R') })))
+  assert.deepEqual(await registry.subjects(), names)
+})

@@ -27,6 +27,12 @@ interface Unreadable {
 }
 type Kept = Subject | Unreadable
 
+/** A load that is outdated may have seen the subject before a change, and is not kept. */
+interface Load {
+  readonly startedAt: number
+  isOutdated: boolean
+}
+
 export interface SubjectChange<Answer> {
   readonly answer: Answer
   /** Absent: nothing is written. */
@@ -48,8 +54,7 @@ export class Subjects {
   readonly #kept: BoundedCache<string, { readonly read: Kept; readonly startedAt: number }>
   /** The number of loads that were started. */
   #loads = 0
-  /** Loads that were started up to this one may have seen the subject before a change, and are not kept. */
-  #floor = 0
+  readonly #loading = new Map<string, Set<Load>>()
   /** Changes of one subject are made one after the other, so that they do not compete with each other. */
   readonly #turns = new Map<string, { readonly inTurn: ReturnType<typeof workInTurn>; waiting: number }>()
   /** Announced subjects, and until when (monotonic) each may still change without another notice. */
@@ -119,7 +124,7 @@ export class Subjects {
       } finally {
         if (isWritten) {
           this.#kept.delete(name)
-          this.#floor = this.#loads
+          outdate(this.#loading.get(name))
           await this.#load(name).catch(leaveToNextLook)
         }
       }
@@ -151,7 +156,7 @@ export class Subjects {
   /** Forgets every subject, because the memory may differ from the store. */
   forget(): void {
     this.#kept.clear()
-    this.#floor = this.#loads
+    for (const loads of this.#loading.values()) outdate(loads)
     this.follower?.forget()
   }
 
@@ -164,14 +169,25 @@ export class Subjects {
   }
 
   async #load(name: string): Promise<Kept> {
-    const startedAt = ++this.#loads
-    const read = this.#read(name, await this.#rooms.store.load(KIND, name))
+    const load: Load = { startedAt: ++this.#loads, isOutdated: false }
+    const read = this.#read(name, await this.#during(name, load, this.#rooms.store.load(KIND, name)))
     const kept = this.#kept.peek(name)
-    if (startedAt > this.#floor && (kept === undefined || kept.startedAt < startedAt)) {
-      this.#kept.set(name, { read, startedAt })
+    if (!load.isOutdated && (kept === undefined || kept.startedAt < load.startedAt)) {
+      this.#kept.set(name, { read, startedAt: load.startedAt })
       if (!('why' in read)) this.follower?.changed(read)
     }
     return read
+  }
+
+  async #during<T>(name: string, load: Load, work: Promise<T>): Promise<T> {
+    const loads = this.#loading.get(name) ?? new Set()
+    this.#loading.set(name, loads.add(load))
+    try {
+      return await work
+    } finally {
+      loads.delete(load)
+      if (loads.size === 0) this.#loading.delete(name)
+    }
   }
 
   #read(name: string, document: Document | null): Kept {
@@ -196,6 +212,10 @@ export class Subjects {
       if (--turn.waiting === 0) this.#turns.delete(name)
     }
   }
+}
+
+function outdate(loads: ReadonlySet<Load> = new Set()): void {
+  for (const load of loads) load.isOutdated = true
 }
 
 function readable(kept: Kept): Subject {

@@ -1,6 +1,7 @@
 // A schema that a client sends: checked against its bounds, parsed, and brought into the form in which it would be
 // stored.
 
+import { cut } from '../../base/cut.ts'
 import { SCHEMA_TYPES, type SchemaText, type SchemaType } from '../format.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import { type Content, guidOf, type JsonObject } from '../state/content.ts'
@@ -85,7 +86,7 @@ function withGuids(content: Content): Pick<Candidate, 'content' | 'guid' | 'bare
 
 function schemaTypeOf(type: string | undefined): SchemaType | RegistryRefusal {
   const found = SCHEMA_TYPES.find(each => each === (type ?? 'AVRO'))
-  return found ?? refusals.invalidSchema(`Invalid schema type ${type}; the types are ${SCHEMA_TYPES.join(', ')}`)
+  return found ?? refusals.invalidSchema(`Invalid schema type ${cut(type!)}; the types are ${SCHEMA_TYPES.join(', ')}`)
 }
 
 /** An empty object stands for none. */

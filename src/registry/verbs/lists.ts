@@ -1,5 +1,6 @@
 // Lists of subjects, of versions and of schemas.
 
+import { takingTurns } from '../../base/clock.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import { latestLive, liveVersions, type Subject, type SubjectVersion } from '../state/subject.ts'
 import { contentOf } from './dependencies.ts'
@@ -132,8 +133,10 @@ export interface SchemaListOptions extends Page, Filter {
 /** A list has at most this many schemas, and ends earlier once their texts have this many characters. */
 const MOST_SCHEMAS = 1_000
 const MOST_CHARACTERS = 16 << 20
-/** The schemas that are read at once. */
-const AT_ONCE = 16
+/** The schemas that are read at once: a large one takes ten milliseconds. */
+const AT_ONCE = 4
+/** In ms: a long list holds the event loop for this long, and for one more reading. */
+const TURN_MS = 5
 
 /** Resolves with versions and their schemas, in the order of subjects and versions. */
 export async function schemas(
@@ -161,7 +164,9 @@ export async function schemas(
     Promise.all(some.map(async ({ subject, row }) => schemaOfSubject(subject, row, await contentOf(state, row.guid))))
   const read: SchemaOfSubject[] = []
   let length = 0
+  const turn = takingTurns(state.clock, TURN_MS)
   for (let at = 0; at < page.length && length < MOST_CHARACTERS; at += AT_ONCE) {
+    await turn()
     const some = await schemasOf(page.slice(at, at + AT_ONCE))
     for (const { schema } of some) length += schema.length
     read.push(...some)

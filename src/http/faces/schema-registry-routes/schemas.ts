@@ -10,6 +10,7 @@ import { type AnyRoute, reply } from '../../route.ts'
 import type { RegistryRights } from '../schema-registry-access.ts'
 import { REGISTRY_TYPES } from '../schema-registry-media.ts'
 import { flag, numberSegment, registryRoute } from '../schema-registry-route.ts'
+import { listOf } from './long-list.ts'
 import { bareText, deletedQuery, names, pageQuery, shownSchema, text } from './shapes.ts'
 import { showSchema, showVersion } from './shown.ts'
 
@@ -28,10 +29,13 @@ export const schemaRoutes: readonly AnyRoute[] = [
     doc: 'Versions that the caller may read with their schemas, at most 1,000.',
     query: z.object({ subjectPrefix: text, latestOnly: flag, ...deletedQuery, ...pageQuery }),
     answers: { 200: z.array(shownSchema) },
-    async answer({ registry, caller, query: { subjectPrefix: prefix, latestOnly, deleted, ...page }, isWide }) {
+    async answer(
+      { registry, caller, headers, query: { subjectPrefix: prefix, latestOnly, deleted, ...page }, isWide },
+      { clock },
+    ) {
       const options = { prefix, isLatestOnly: latestOnly, isDeletedToo: deleted, mayShow: caller.rights.mayRead }
       const found = await registry.schemas({ ...options, ...page })
-      return reply(200, await Promise.all(found.map(each => showVersion(registry, each, { isWide }))))
+      return listOf(await Promise.all(found.map(each => showVersion(registry, each, { isWide }))), headers, clock)
     },
   }),
   registryRoute({
@@ -41,15 +45,22 @@ export const schemaRoutes: readonly AnyRoute[] = [
     verb: 'show schema',
     doc: 'The schema of an id, also if all its versions were deleted.',
     params: idParams,
-    query: z.object({ subject: text, format: text, fetchMaxId: flag }),
+    query: z.object({ subject: text, format: text, fetchMaxId: flag, includeSubjects: flag }),
     answers: { 200: shownSchema },
     problems: NOT_FOUND,
-    async answer({ registry, caller, params: { id }, query: { subject, format, fetchMaxId }, isWide }) {
-      const schema = await readable(registry, caller.rights, id)
+    async answer({ registry, caller: { rights }, params: { id }, query, isWide }) {
+      const { subject, format, fetchMaxId, includeSubjects } = query
+      const schema = await readable(registry, rights, id)
       if (isRefusal(schema)) return schema
-      const holder = isWide ? await holderOf(registry, caller.rights, schema, subject) : {}
-      const max = fetchMaxId ? { maxId: await registry.maxId() } : {}
-      return reply(200, { ...holder, ...(await showSchema(registry, schema, { isWide, format })), ...max })
+      const holder = isWide ? await holderOf(registry, rights, schema, subject) : {}
+      // Karapace's clients ask for the subjects here.
+      const subjects = includeSubjects ? await registry.subjectsOfId(id, { mayShow: rights.mayRead }) : null
+      return reply(200, {
+        ...holder,
+        ...(await showSchema(registry, schema, { isWide, format })),
+        ...(fetchMaxId ? { maxId: await registry.maxId() } : {}),
+        ...(subjects === null || isRefusal(subjects) ? {} : { subjects }),
+      })
     },
   }),
   registryRoute({

@@ -64,6 +64,7 @@ export const shownSchema = z.object({
   ts: z.int().optional(),
   deleted: z.boolean().optional(),
   maxId: z.int().optional(),
+  subjects: z.array(z.string()).optional(),
 })
 
 export const names = z.array(z.string())

@@ -55,7 +55,7 @@ export const versionRoutes: readonly AnyRoute[] = [
       422: 'INVALID_SCHEMA, INVALID_VERSION, OPERATION_NOT_PERMITTED, INVALID_SUBJECT, SCHEMA_TOO_LARGE',
     },
     async answer({ registry, caller, params, query: { normalize, format }, body, isWide }) {
-      const sent = schemaIn(body, caller)
+      const sent = schemaIn(body, caller, { mayBeEmpty: true })
       if (isProblem(sent)) return sent
       const [id, version] = [numberIn(body.id, 0), numberIn(body.version, 1)]
       const found = await registry.register(params.subject, { ...sent, id, version, normalize })
