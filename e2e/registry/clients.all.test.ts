@@ -135,6 +135,20 @@ test('without SASL every library writes and reads without a password, at both ba
   }
 })
 
+test('a program reads with the client of the registry with which it wrote', TIMEOUT, async t => {
+  const world = await startWorld(t)
+  const at = { registry: world.registry('the own port'), kafka: world.kafka, isShared: true } as const
+  for (const driver of drivers) {
+    for (const format of driver.library.formats) {
+      const topic = `orders-${drivers.indexOf(driver)}-${format}`
+      await world.makeTopic(topic)
+      await driver.produce(at, topic, schemaOf(format), ORDERS)
+      const read = await driver.consume(at, topic, schemaOf(format), ORDERS.length)
+      assert.deepEqual(read, ORDERS, `${driver.library.name} ${format}`)
+    }
+  }
+})
+
 test('every library writes and reads over TLS, at both base URLs', { ...TIMEOUT, skip: noOpenssl }, async t => {
   const authority = await makeAuthority(t)
   const { certificateFile, keyFile } = authority.issue({ subject: '/CN=localhost', usage: 'serverAuth' })

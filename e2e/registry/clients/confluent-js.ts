@@ -28,6 +28,7 @@ const { KafkaJS } = createRequire(join(kafkaFolder, 'package.json'))('@confluent
 
 interface Request {
   readonly registry: Registry
+  readonly isShared?: boolean
   readonly kafka: Kafka
   readonly topic: string
   readonly subject: string
@@ -38,7 +39,18 @@ interface Request {
   readonly count: number
 }
 
-function openRegistry({ registry: { url, username, password, ca } }: Request) {
+const shared = new Map<string, object>()
+
+function openRegistry(request: Request) {
+  if (request.isShared !== true) return newRegistry(request)
+  const { url, username } = request.registry
+  const key = `${username}@${url}`
+  if (!shared.has(key)) shared.set(key, newRegistry(request))
+  // biome-ignore lint/suspicious/noExplicitAny: the library is loaded without its types
+  return shared.get(key) as any
+}
+
+function newRegistry({ registry: { url, username, password, ca } }: Request) {
   return new SchemaRegistryClient({
     baseURLs: [url],
     maxRetries: 0,

@@ -2,6 +2,7 @@
 # A user has a class that protoc made; here the class of Protobuf's messages comes from the descriptor.
 
 import base64
+import functools
 import json
 import sys
 
@@ -20,7 +21,14 @@ from google.protobuf.message_factory import GetMessageClass
 LONGEST_WAIT_S = 20
 
 
+@functools.cache
+def shared_registry(registry):
+    return open_registry({'registry': json.loads(registry)})
+
+
 def open_registry(request):
+    if request.get('isShared'):
+        return shared_registry(json.dumps(request['registry']))
     registry = request['registry']
     settings = {'url': registry['url'], 'max.retries': 0}
     if registry.get('username') is not None:

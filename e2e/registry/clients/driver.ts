@@ -68,6 +68,8 @@ export interface Driver {
 export interface Place {
   readonly registry: Registry
   readonly kafka: Kafka
+  /** One client of the registry, with its caches, serves all such requests. Only Confluent's for Python and Node. */
+  readonly isShared?: true
 }
 
 /** Starts the program of the library. It answers one request after the other, and ends with the test. */
