@@ -138,13 +138,15 @@ test('without SASL every library writes and reads without a password, at both ba
 test('a program reads with the client of the registry with which it wrote', TIMEOUT, async t => {
   const world = await startWorld(t)
   const at = { registry: world.registry('the own port'), kafka: world.kafka, isShared: true } as const
-  for (const driver of drivers) {
-    for (const format of driver.library.formats) {
-      const topic = `orders-${drivers.indexOf(driver)}-${format}`
+  for (const [number, library] of present.entries()) {
+    // New programs: the library for Node keeps asking the registry that it asked first.
+    const driver = startDriver(t, library)
+    for (const format of library.formats) {
+      const topic = `orders-${number}-${format}`
       await world.makeTopic(topic)
       await driver.produce(at, topic, schemaOf(format), ORDERS)
       const read = await driver.consume(at, topic, schemaOf(format), ORDERS.length)
-      assert.deepEqual(read, ORDERS, `${driver.library.name} ${format}`)
+      assert.deepEqual(read, ORDERS, `${library.name} ${format}`)
     }
   }
 })
