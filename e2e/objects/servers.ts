@@ -19,7 +19,7 @@ export const MOTO_FOLDER = join(CACHE, MOTO)
 export const VERSITY = 'github.com/versity/versitygw/cmd/versitygw@v1.8.0'
 export const VERSITY_FOLDER = join(CACHE, 'versitygw-1.8.0')
 
-const motoServer = join(MOTO_FOLDER, 'bin/moto_server')
+export const motoServer = join(MOTO_FOLDER, 'bin/moto_server')
 export const versityServer = join(VERSITY_FOLDER, 'versitygw')
 
 export interface ForeignS3 {

@@ -61,7 +61,9 @@ export const versionRoutes: readonly AnyRoute[] = [
       const found = await registry.register(params.subject, { ...sent, id, version, normalize })
       if (isRefusal(found)) return found
       if (!isWide) return reply(200, { id: found.id })
-      const shown = await showSchema(registry, found, { isWide, format })
+      // Python's client caches this schema for its deserializer, which reads Protobuf only as it was sent: in base64.
+      const sentAs = found.type === 'PROTOBUF' && /^[\w+/]+=*$/.test(sent.schema) ? 'serialized' : undefined
+      const shown = await showSchema(registry, found, { isWide, format: format ?? sentAs })
       return reply(200, { id: found.id, version: found.version, ...shown })
     },
   }),
