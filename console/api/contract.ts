@@ -34,6 +34,7 @@ import type {
   ResetRequestBody,
 } from '../../src/api/groups.ts'
 import type { HealthInFull } from '../../src/api/health.ts'
+import type { JudgedTopic, JudgedTopics, judgedTopicsQuery } from '../../src/api/judged-topics.ts'
 import type { LoggerChange, LoggerList, LoggerState } from '../../src/api/loggers.ts'
 import type {
   MessagePage,
@@ -57,9 +58,6 @@ import type { JobList, offloadJobQuery, RetriedJobs, ShownJob } from '../../src/
 import type {
   CheckedSchema,
   DescribedSchemaSubject,
-  JudgedTopic,
-  JudgedTopics,
-  judgedTopicsQuery,
   NewSchema,
   RegisteredSchema,
   SchemaById,

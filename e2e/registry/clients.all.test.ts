@@ -139,7 +139,7 @@ test('a program reads with the client of the registry with which it wrote', TIME
   const world = await startWorld(t)
   const at = { registry: world.registry('the own port'), kafka: world.kafka, isShared: true } as const
   for (const [number, library] of present.entries()) {
-    // New programs: the library for Node keeps asking the registry that it asked first.
+    // New programs: one that has asked another registry before was seen to ask that one again.
     const driver = startDriver(t, library)
     for (const format of library.formats) {
       const topic = `orders-${number}-${format}`

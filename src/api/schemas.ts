@@ -8,8 +8,6 @@ import { integer } from './query.ts'
 import { timeShape } from './time.ts'
 import { DELETED_CHOICES, SCHEMA_LEVELS, SCHEMA_MODES, SCHEMA_ORIGINS, SCHEMA_TYPES, SUBJECT_SORTS } from './words.ts'
 
-export type { JudgedPart, JudgedTopic, JudgedTopics, judgedTopicsQuery, SchemaPartRule } from './judged-topics.ts'
-
 /** The largest body of a request with a schema: 512 KiB of text whose quotation marks are escaped, and references. */
 export const SCHEMA_BODY_BYTES = (1_024 + 100) * 1_024
 /** The most versions of a subject on one page, and the most subjects. */

@@ -1,7 +1,7 @@
 // The tab Judged topics: the topics whose keys or values are checked when they are produced, and how many records were
 // not valid.
 
-import type { JudgedTopic, SchemaPartRule } from '../../../src/api/schemas.ts'
+import type { JudgedTopic, SchemaPartRule } from '../../../src/api/judged-topics.ts'
 import { JUDGED_TOPIC_SORTS } from '../../../src/api/words.ts'
 import { useRead } from '../../api/queries.ts'
 import { Button } from '../../parts/button.tsx'

@@ -1,6 +1,6 @@
 // The small marks of the pages of schemas: format, level, mode, the answer of the judge, and a link to a version.
 
-import type { SchemaPartRule } from '../../../src/api/schemas.ts'
+import type { SchemaPartRule } from '../../../src/api/judged-topics.ts'
 import { Badge } from '../../parts/badge.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'

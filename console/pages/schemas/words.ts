@@ -1,6 +1,7 @@
 // The words of the schema registry as people read them: formats, levels, modes, and the answers of the judge.
 
-import type { SchemaDeletion, SchemaPartRule } from '../../../src/api/schemas.ts'
+import type { SchemaPartRule } from '../../../src/api/judged-topics.ts'
+import type { SchemaDeletion } from '../../../src/api/schemas.ts'
 import { SCHEMA_LEVELS, SCHEMA_MODES, SCHEMA_TYPES } from '../../../src/api/words.ts'
 import type { Tone } from '../../parts/badge.tsx'
 import { counted } from '../../text/format.ts'

@@ -1,6 +1,7 @@
 // The tab Judged topics: the topics whose keys or values a subject judges, and the records that were refused.
 
-import type { DescribedSchemaSubject, JudgedPart } from '../../../src/api/schemas.ts'
+import type { JudgedPart } from '../../../src/api/judged-topics.ts'
+import type { DescribedSchemaSubject } from '../../../src/api/schemas.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { Empty } from '../../parts/states.tsx'
 import { PageLink } from '../../shell/address.tsx'

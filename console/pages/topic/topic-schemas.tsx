@@ -1,7 +1,7 @@
 // The tab Schemas of a topic: the subjects of its keys and values, the answer to records that are not valid, and how
 // many there were.
 
-import type { JudgedTopic, SchemaPartRule } from '../../../src/api/schemas.ts'
+import type { JudgedTopic, SchemaPartRule } from '../../../src/api/judged-topics.ts'
 import { useRead } from '../../api/queries.ts'
 import { Action } from '../../parts/button.tsx'
 import { type Column, DataTable } from '../../parts/data-table.tsx'

@@ -168,12 +168,11 @@ async function read(request: Request): Promise<readonly (Buffer | null)[]> {
 const verbs = {
   async produce(request: Request) {
     const toBytes = await serializer(request)
-    const values = request.orders.map(order => (order === null ? null : toBytes(order)))
-    await send(request, await Promise.all(values))
+    await send(request, await Promise.all(request.orders.map(async order => (order === null ? null : toBytes(order)))))
   },
   async consume(request: Request) {
     const ofBytes = deserializer(request)
-    return Promise.all((await read(request)).map(value => (value === null ? null : ofBytes(value))))
+    return Promise.all((await read(request)).map(async value => (value === null ? null : ofBytes(value))))
   },
   register: (request: Request) =>
     openRegistry(request).register(request.subject, { schema: request.schema.text, schemaType: request.schema.format }),

@@ -1,7 +1,7 @@
 // Tells which topics are judged against schemas, by which subjects, and how many records were not valid. The numbers
 // are those of this broker: each broker judges what it appends.
 
-import type { JudgedPart, JudgedTopic, SchemaPartRule } from '../../api/schemas.ts'
+import type { JudgedPart, JudgedTopic, SchemaPartRule } from '../../api/judged-topics.ts'
 import { RECORD_PARTS } from '../../api/words.ts'
 import type { CatalogueKeeper, Topic } from '../../log/catalogue.ts'
 import type { PartRule, RegistryJudge } from '../../registry/judge/judge.ts'

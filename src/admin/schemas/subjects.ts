@@ -1,12 +1,7 @@
 // Lists and describes the subjects of the schema registry for operators.
 
-import type {
-  DescribedSchemaSubject,
-  JudgedPart,
-  SchemaOverview,
-  SchemaSubject,
-  SchemaVersionRow,
-} from '../../api/schemas.ts'
+import type { JudgedPart } from '../../api/judged-topics.ts'
+import type { DescribedSchemaSubject, SchemaOverview, SchemaSubject, SchemaVersionRow } from '../../api/schemas.ts'
 import type { DELETED_CHOICES } from '../../api/words.ts'
 import { aFewAtATime } from '../../base/a-few.ts'
 import type { Clock } from '../../base/clock.ts'

@@ -1,14 +1,11 @@
 // Reads the schema registry on the command line: subjects, versions, differences, and the topics that are judged.
 
+import type { JudgedPart, JudgedTopic, JudgedTopics, SchemaPartRule } from '../../api/judged-topics.ts'
 import type {
   DescribedSchemaSubject,
-  JudgedPart,
-  JudgedTopic,
-  JudgedTopics,
   SchemaById,
   SchemaDiff,
   SchemaDirection,
-  SchemaPartRule,
   SchemaReason,
   SchemaReference,
   SchemaSubject,
