@@ -46,8 +46,8 @@ export interface TopicRules {
 }
 
 /**
- * If more batches of a topic are refused in a second, the answers to the others wait. A client that sends bad batches as
- * fast as it can would take the processor from other topics.
+ * If more batches of a topic are refused in a second, the answers to the others wait. A client that sends bad batches
+ * as fast as it can would take the processor from other topics.
  */
 const MOST_REFUSED = 200
 const REFUSED_WAIT_MS = 100
