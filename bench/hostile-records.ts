@@ -22,6 +22,7 @@ const PARTITIONS = 16
 const KEPT = { 'retention.bytes': String(16 * 2 ** 20) }
 /** Requests of the attacker in flight. */
 const IN_FLIGHT = 20
+const SETTLE_MS = 2_000
 const BOMB_BYTES = 63 << 20
 const TEXT = JSON.stringify({ type: 'record', name: 'Text', fields: [{ name: 'text', type: 'string' }] })
 
@@ -115,6 +116,8 @@ async function measure(
     delays.push((await loopDelay(broker)).p999)
     answered += await attacker.end()
   }
+  // Freed memory goes back to the system a moment later.
+  await new Promise(resolve => setTimeout(resolve, SETTLE_MS))
   const grown = (residentOf(broker.pid) - before) / 1e6
   harness.say(`${name}: ${answered} hostile requests answered`)
   return [

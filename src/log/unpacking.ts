@@ -50,7 +50,7 @@ const ORDINARY_AT_ONCE = 2 * ORDINARY_BYTES
  * LONGEST_REST_MS. So bombs take a quarter of a processor at most, also in the thread pool.
  */
 const REST = 3
-const LONGEST_REST_MS = 1_000
+const LONGEST_REST_MS = 3_000
 
 /**
  * A batch of at most SOON_PACKED_BYTES that unpacks to at most SOON_BYTES is unpacked at once by lookSoon. That takes

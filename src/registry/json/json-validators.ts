@@ -41,6 +41,9 @@ const CACHE_BYTES = 4 * 1024 * 1024
 /** A schema counts as slow for this time after it ended a thread. */
 const SLOW_MS = 60_000
 const MOST_SLOW = 1_000
+/** The calls of a slow schema pause for this many times the time that one took, so they take a part of a processor. */
+const REST = 3
+const LONGEST_REST_MS = 1_000
 
 /** Twice of what the heaviest payload should need (payload-batch.ts). */
 const LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256, stackSizeMb: 4 }
@@ -113,6 +116,7 @@ export class JsonValidators {
     const lane = this.#enter(programs[0]!.key)
     const room = lane.isSlow ? this.#most - 1 : 1
     const isIn = await lane.semaphore.take(room, patience)
+    const beganAtMs = this.#clock.monotonic()
     try {
       if (!isIn) return null
       const thread = await this.#threads.take()
@@ -124,10 +128,16 @@ export class JsonValidators {
         this.#threads.give(thread)
       }
     } finally {
-      if (isIn) lane.semaphore.give(room)
-      lane.users--
-      if (lane.users === 0) this.#lanes.delete(lane.key)
+      const restMs = isIn && this.#slowOf(lane.key) !== undefined ? REST * (this.#clock.monotonic() - beganAtMs) : 0
+      if (restMs < 1 || this.#threads.isClosed) this.#leave(lane, isIn ? room : 0)
+      else this.#clock.timer(Math.min(restMs, LONGEST_REST_MS), () => this.#leave(lane, room))
     }
+  }
+
+  #leave(lane: Lane, room: number): void {
+    lane.semaphore.give(room)
+    lane.users--
+    if (lane.users === 0) this.#lanes.delete(lane.key)
   }
 
   #enter(key: string): Lane {

@@ -7,7 +7,7 @@
 //
 // The records of a batch are judged until it is known that it is refused, and 100 of them can be named.
 
-import { type Clock, within } from '../../base/clock.ts'
+import { type Clock, sleep, within } from '../../base/clock.ts'
 import { type Patience, patience } from '../../base/patience.ts'
 import { ThreadEnded } from '../../base/threads.ts'
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../../protocol/errors.ts'
@@ -151,14 +151,17 @@ export class JudgedBatch implements BatchJudge {
     return because(KAFKA_STORAGE_ERROR, `${why} The batch was not appended, and may be sent again.`)
   }
 
-  #report(): Refusal | null {
+  #report(): Refusal | null | Promise<Refusal> {
     const judged = this.#hasKey || this.#hasValue ? this.#index + 1 : 0
     for (const [reason, records] of this.#counts) this.#rules.count(reason, records)
     if (judged > this.#badCount) this.#rules.count('valid', judged - this.#badCount)
     if (this.#badCount === 0 || this.#rules.isCounting) return null
     // The faults of JSON payloads come after the others.
     this.#bad.sort((one, other) => one.index - other.index)
-    return refusalOf(this.#bad, this.#badCount, this.#records, judged === this.#records)
+    const refusal = refusalOf(this.#bad, this.#badCount, this.#records, judged === this.#records)
+    const { clock } = this.#rooms
+    const waitMs = this.#rules.refuse(clock.monotonic())
+    return waitMs === 0 ? refusal : sleep(clock, waitMs).then(() => refusal)
   }
 
   /** Prepares a look. Returns false if it must not go over the records. */

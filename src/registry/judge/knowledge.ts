@@ -1,6 +1,6 @@
-// The facts that a broker needs for its verdicts: subjects, programs of schemas, which schema each id belongs to, and which
-// schemas the latest one of a subject can read. It answers from memory at once, or says how to look it up. Everything
-// but subjects is true for ever, so it is kept until there is no room.
+// The facts that a broker needs for its verdicts: subjects, programs of schemas, which schema each id belongs to, and
+// which schemas the latest one of a subject can read. It answers from memory at once, or says how to look it up.
+// Everything but subjects is true for ever, so it is kept until there is no room.
 //
 // Producers may invent ids. An id above the highest one that was given out costs one question to the store for all
 // batches that ask at that moment. Another one that no schema has is remembered for a second, and at most MOST_INVENTED

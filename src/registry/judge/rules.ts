@@ -41,7 +41,16 @@ export interface TopicRules {
   readonly value: Rule | null
   readonly rows: { readonly key: PartRule; readonly value: PartRule }
   count(reason: string, records: number): void
+  /** Notes a refused batch. Returns how long its answer has to wait, in ms. */
+  refuse(nowMs: number): number
 }
+
+/**
+ * If more batches of a topic are refused in a second, the answers to the others wait. A client that sends bad batches
+ * as fast as it can would take the processor from other topics.
+ */
+const MOST_REFUSED = 200
+const REFUSED_WAIT_MS = 100
 
 /** The topics of which refused records are counted; the oldest are forgotten beyond that. */
 const MOST_TALLIES = 20_000
@@ -86,6 +95,8 @@ export class Rules {
     }
     const key = partOf('key', resolved.confluentKeySchemaValidation, resolved.confluentKeySubjectNameStrategy)
     const value = partOf('value', resolved.confluentValueSchemaValidation, resolved.confluentValueSubjectNameStrategy)
+    let sinceMs = Number.NEGATIVE_INFINITY
+    let refused = 0
     const children = new Map<string, { inc(by: number): void }>()
     return {
       topic: name,
@@ -98,6 +109,13 @@ export class Rules {
           children.get(reason) ?? this.#metrics.child('svc.schema_registry.verdicts', { topic: name, reason })
         children.set(reason, child)
         child.inc(records)
+      },
+      refuse(nowMs) {
+        if (nowMs - sinceMs >= 1_000) {
+          sinceMs = nowMs
+          refused = 0
+        }
+        return ++refused > MOST_REFUSED ? REFUSED_WAIT_MS : 0
       },
     }
   }
