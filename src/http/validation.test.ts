@@ -54,7 +54,7 @@ test('lists and texts that are too short or too long are counted in entries and 
 test('a field that lies deeper is named by its path', () => {
   const messages = [{ value: { text: 'good' } }, { value: { txt: 'bad' } }]
   assert.deepEqual(fieldsOf(newMessagesShape, { messages }), {
-    'messages.1.value': 'got an object, takes {"text": …} or {"base64": …}',
+    'messages.1.value': 'got an object, takes {"text": …}, with an optional schema, or {"base64": …}',
   })
 })
 
