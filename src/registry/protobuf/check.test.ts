@@ -46,6 +46,13 @@ const GRAMMAR: readonly Row[] = [
   ['half of a surrogate pair', 'import "\ud800";', /half of a surrogate pair/],
   ['a type that ends with a dot', message('a. b = 1;'), /expected the name of a field, found "="/],
   ['no JSON and no descriptor', 'QUJD', /expected a \.proto text, or a FileDescriptorProto as base64/],
+  ['an empty statement in a oneof', message('oneof o { int32 a = 1;; }'), /expected the type of a field, found ";"/],
+  [
+    'an empty statement in an extension',
+    'message M { extensions 5; } extend M { optional int32 a = 5;; }',
+    /found ";"/,
+  ],
+  ['an extension without fields', 'message M { extensions 5; } extend M {}', /found "}"/],
 ]
 
 const RULES: readonly Row[] = [

@@ -129,8 +129,8 @@ class Parser {
     const oneof: Oneof = { name: tokens.take('identifier', 'the name of a oneof'), options }
     message.oneofs.push(oneof)
     tokens.expect('{')
+    // Unlike elsewhere, protoc allows no empty statement here, nor in an extension.
     while (!tokens.accept('}')) {
-      if (tokens.accept(';')) continue
       if (tokens.accept('option')) options.push(parseOptionStatement(tokens))
       else message.fields.push(this.#field(message, message, oneof, level, false))
     }
@@ -140,9 +140,8 @@ class Parser {
     const extendee = parseTypeName(this.#tokens, 'the name of the extended message')
     const fields: Field[] = []
     this.#tokens.expect('{')
-    while (!this.#tokens.accept('}')) {
-      if (!this.#tokens.accept(';')) fields.push(this.#field(body, parent, null, level, true))
-    }
+    do fields.push(this.#field(body, parent, null, level, true))
+    while (!this.#tokens.accept('}'))
     return { extendee, fields, target: null }
   }
 
