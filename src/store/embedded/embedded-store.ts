@@ -12,6 +12,8 @@ import {
   type Append,
   type Batch,
   type Commit,
+  type Committed,
+  type Conflict,
   checkAppend,
   checkRewrite,
   type Document,
@@ -485,6 +487,14 @@ function verbsOf({ path, contents, rounds, reads, tables, incarnation }: Parts):
     fields: readOverlaid(tables, 'fields', head.number, [head.changesStoring, head.changes]),
   })
 
+  const onceSynced = async (outcome: Committed | Conflict): Promise<Committed | Conflict> => {
+    if (outcome.kind === 'committed')
+      await rounds.synced().catch((cause: Error) => {
+        throw new OutcomeUnknown(`the embedded store has stopped: ${cause.message}`, { cause })
+      })
+    return outcome
+  }
+
   const openedAs = (stream: Stream, epoch: number, end: number): Opened => ({
     kind: 'opened',
     epoch,
@@ -659,7 +669,7 @@ function verbsOf({ path, contents, rounds, reads, tables, incarnation }: Parts):
 
     names: kind => rounds.call(0, null, () => [...(contents.documents.get(kind)?.keys() ?? [])]),
 
-    async commit(commit: Commit) {
+    commit(commit: Commit) {
       const { kind, name, expect, changes, remove = false, mayOverfill = false, isSynced = false } = commit
       const decide = (add: AddEntry) => {
         const head = contents.head(kind, name)
@@ -671,13 +681,8 @@ function verbsOf({ path, contents, rounds, reads, tables, incarnation }: Parts):
       }
       const addsNothing = remove || (expect > 0 && changes.every(({ value }) => value === null))
       const bytes = 64 + 3 * (kind.length + name.length) + rowBytes(changes)
-      const outcome = await rounds.call(bytes, null, decide, addsNothing || mayOverfill ? 'relief' : 'change')
-      if (isSynced && outcome.kind === 'committed') {
-        await rounds.synced().catch((cause: Error) => {
-          throw new OutcomeUnknown(`the embedded store has stopped: ${cause.message}`, { cause })
-        })
-      }
-      return outcome
+      const called = rounds.call(bytes, null, decide, addsNothing || mayOverfill ? 'relief' : 'change')
+      return isSynced ? called.then(onceSynced) : called
     },
   }
 }
