@@ -26,9 +26,11 @@ export const differences: readonly Difference[] = [
     hides: [[/^Topic: .*Configs: ?\n/gm, '']],
   },
   {
-    why: 'Ketch has configs of its own for a topic.',
+    why: 'Ketch has configs of its own for a topic, and those of a topic whose records a schema registry judges.',
     commands: /^kafka-configs --describe --topic \w+ --all/,
-    hides: [[/^ (offset\.sequence\.bits|storage\.compression\.type)=.*\n/gm, '']],
+    hides: [
+      [/^ (offset\.sequence\.bits|storage\.compression\.type|schema\.validation\.action|confluent\..*)=.*\n/gm, ''],
+    ],
   },
   {
     why: "The configs of a broker are the settings of the program. Ketch lists its own names and some of Kafka's; Kafka lists its own.",

@@ -152,6 +152,11 @@ const RULES: readonly Row[] = [
     'syntax = "proto3"; message M {} extend M { int32 a = 5; }',
     /in no extension range|proto3 extends only/,
   ],
+  [
+    'an extended name that means a field',
+    'message M { extensions 5; optional int32 M = 1; message N { extend M { optional int32 a = 5; } } }',
+    /"M" is no message and no enum/,
+  ],
 ]
 
 function parse(text: string, strictness: 'new' | 'stored') {

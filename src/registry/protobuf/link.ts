@@ -4,7 +4,7 @@ import type { Strictness } from '../format.ts'
 import { InvalidSchema } from '../format.ts'
 import type { Enum, Field, File, Message } from './model.ts'
 import { everyMessage, isScalar } from './model.ts'
-import type { SymbolTable } from './symbols.ts'
+import type { Among, SymbolTable } from './symbols.ts'
 import { symbolsOf, typeNamed, visibleFiles } from './symbols.ts'
 
 /** Sets the targets of the names in `file`. With `stored`, a name that means nothing stays open. */
@@ -56,31 +56,31 @@ class Linker {
 
   field(field: Field, scope: string, place: string): void {
     if (field.target !== null || (field.form === 'plain' && isScalar(field.type))) return
-    field.target = this.#type(field.type, scope, place)
+    field.target = this.#type(field.type, scope, 'types', place)
   }
 
   messageNamed(name: string, scope: string, place: string): Message | null {
-    const type = this.#type(name, scope, place)
+    const type = this.#type(name, scope, 'all', place)
     if (type === null || type.kind === 'message') return type
     if (this.#strictness === 'stored') return null
     throw new InvalidSchema(`${place} needs a message, and "${name}" is an enum`)
   }
 
-  #type(name: string, scope: string, place: string): Message | Enum | null {
-    const found = typeNamed(name, scope, this.#seen)
+  #type(name: string, scope: string, among: Among, place: string): Message | Enum | null {
+    const found = typeNamed(name, scope, among, this.#seen)
     if (typeof found !== 'string') return found
-    if (this.#strictness === 'stored') return this.#anywhere(name, scope)
-    throw new InvalidSchema(`${place}: ${this.#unseen(name, scope) ?? found}`)
+    if (this.#strictness === 'stored') return this.#anywhere(name, scope, among)
+    throw new InvalidSchema(`${place}: ${this.#unseen(name, scope, among) ?? found}`)
   }
 
   /** A stored schema may use what an import of an import declares. */
-  #anywhere(name: string, scope: string): Message | Enum | null {
-    const found = typeNamed(name, scope, [this.#own, ...[...this.#files.values()].map(symbolsOf)])
+  #anywhere(name: string, scope: string, among: Among): Message | Enum | null {
+    const found = typeNamed(name, scope, among, [this.#own, ...[...this.#files.values()].map(symbolsOf)])
     return typeof found === 'string' ? null : found
   }
 
-  #unseen(name: string, scope: string): string | null {
-    const found = this.#anywhere(name, scope)
+  #unseen(name: string, scope: string, among: Among): string | null {
+    const found = this.#anywhere(name, scope, among)
     return found === null
       ? null
       : `"${name}" is defined in "${found.file.path}": expected an import of that file, or a public import of it`

@@ -85,22 +85,33 @@ export function visibleFiles(file: File, files: ReadonlyMap<string, File>): File
   return [...seen]
 }
 
+/**
+ * Among which declarations a single name is looked up. The type of a field may have the name of a field in between;
+ * extended messages and those of an rpc may not.
+ */
+export type Among = 'types' | 'all'
+
 /** The type that `name` means in `scope` (the full name of a message, or a package); else why it means no type. */
-export function typeNamed(name: string, scope: string, seen: readonly SymbolTable[]): Message | Enum | string {
-  const found = name.startsWith('.') ? declared(name.slice(1), seen) : scoped(name, scope, seen)
+export function typeNamed(
+  name: string,
+  scope: string,
+  among: Among,
+  seen: readonly SymbolTable[],
+): Message | Enum | string {
+  const found = name.startsWith('.') ? declared(name.slice(1), seen) : scoped(name, scope, among, seen)
   if (found === undefined) return `"${name}" is not defined: expected a message or an enum`
   if (typeof found === 'string') return `"${name}" is no message and no enum`
   return found
 }
 
-function scoped(name: string, scope: string, seen: readonly SymbolTable[]): Declared | undefined {
+function scoped(name: string, scope: string, among: Among, seen: readonly SymbolTable[]): Declared | undefined {
   const dot = name.indexOf('.')
   const first = dot < 0 ? name : name.slice(0, dot)
   for (let outer = scope; ; outer = outer.slice(0, Math.max(outer.lastIndexOf('.'), 0))) {
     const found = declared(below(outer, first), seen)
-    // A single name looks on past fields; a first part looks on past all that has no names below it.
+    // A first part looks on past all that has no names below it.
     if (dot < 0) {
-      if (found !== undefined && typeof found !== 'string') return found
+      if (found !== undefined && (among === 'all' || typeof found !== 'string')) return found
     } else if (found !== undefined && found !== 'value') return declared(below(outer, name), seen)
     if (outer === '') return found
   }

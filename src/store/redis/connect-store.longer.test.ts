@@ -30,7 +30,6 @@ test('streams go to the storage Redis and everything else to the primary one', {
     log(),
     new RegExp(`Redis .* at 127.0.0.1:${storage.port}.*documents on Redis .* at 127.0.0.1:${primary.port}`),
   )
-  assert.match(log(), /INFO .*svc\.schema-registry\.enabled is true and does nothing yet/)
   const scrape = await broker.metrics.scrape()
   assert.match(scrape, /svc_redis_command_seconds_count\{command="FCALL",local=""\} \d/)
   assert.doesNotMatch(scrape, /svc_redis_command_seconds_bucket\{le="0.001"/)
