@@ -88,7 +88,7 @@ test('a stored schema does not wait behind submitted ones', async t => {
   assert.equal(isUnusable(await work.compile('AVRO', source(toy('R')))), false)
   assert.deepEqual(await work.compareStored('AVRO', source(toy('R')), source(toy('R', { a: 'int' })), 'STRICT'), [])
   assert.equal(isSpinning, true)
-  // What clients ask for waits: the thread for stored schemas is free for produce requests meanwhile.
+  // A form that clients ask for waits, and leaves the thread for stored schemas to produce requests.
   assert.equal(await work.serialize('AVRO', source(toy('R'))), null)
   assert.equal(isSpinning, false)
   assert.equal(isUnusable(await spinning), true)

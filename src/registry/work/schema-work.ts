@@ -135,8 +135,8 @@ export class SchemaWork {
   }
 
   /**
-   * Resolves with the form of a stored schema that `format=serialized` asks for; null if its format has none. Clients may
-   * ask for it as often as they like, so it takes a thread for submitted schemas.
+   * Resolves with the form of a stored schema that `format=serialized` asks for; null if its format has none. Clients
+   * may ask for it as often as they like, so it takes a thread for submitted schemas.
    */
   async serialize(type: SchemaType, source: SchemaText): Promise<string | null | Unusable> {
     return await this.#ask<string | null>(this.#submitted, ['serialize', type, source])
