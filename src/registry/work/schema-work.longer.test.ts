@@ -81,7 +81,16 @@ test('each call of a thread is observed with its outcome, and what is kept is co
 test('a stored schema does not wait behind submitted ones', async t => {
   const work = open(t, { most: 1, cpuMs: 1_000 })
   const spinning = work.examine('AVRO', source(toy('R', {}, { spin: true })), 'new')
+  let isSpinning = true
+  void spinning.then(() => {
+    isSpinning = false
+  })
   assert.equal(isUnusable(await work.compile('AVRO', source(toy('R')))), false)
+  assert.deepEqual(await work.compareStored('AVRO', source(toy('R')), source(toy('R', { a: 'int' })), 'STRICT'), [])
+  assert.equal(isSpinning, true)
+  // A form that clients ask for waits, and leaves the thread for stored schemas to produce requests.
+  assert.equal(await work.serialize('AVRO', source(toy('R'))), null)
+  assert.equal(isSpinning, false)
   assert.equal(isUnusable(await spinning), true)
 })
 

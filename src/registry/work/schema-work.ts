@@ -53,7 +53,7 @@ const COMPILED_BYTES = 16 << 20
 
 export class SchemaWork {
   readonly #submitted: Threads
-  /** Produce requests wait for this work, so it does not queue behind what clients submit. */
+  /** Produce requests wait for this work, so it does not queue behind what clients submit or ask for. */
   readonly #stored: Threads
   readonly #cpuMs: number
   readonly #memoryMiB: number
@@ -113,10 +113,17 @@ export class SchemaWork {
     writer: SchemaText,
     policy: Policy,
   ): Promise<readonly Difference[] | Unusable> {
-    const key = `${policy} ${keyOf(type, reader)} ${keyOf(type, writer)}`
-    return await this.#once('compare', key, this.#compared, () =>
-      this.#ask<readonly Difference[]>(this.#submitted, ['compare', type, reader, writer, policy]),
-    )
+    return await this.#compare(this.#submitted, 'compare', type, reader, writer, policy)
+  }
+
+  /** The same for two stored schemas. Produce requests wait for it, so it does not queue behind what clients submit. */
+  async compareStored(
+    type: SchemaType,
+    reader: SchemaText,
+    writer: SchemaText,
+    policy: Policy,
+  ): Promise<readonly Difference[] | Unusable> {
+    return await this.#compare(this.#stored, 'compare stored', type, reader, writer, policy)
   }
 
   /** Resolves with the program of a stored schema. */
@@ -127,9 +134,27 @@ export class SchemaWork {
     })
   }
 
-  /** Resolves with the form of a stored schema that `format=serialized` asks for; null if its format has none. */
+  /**
+   * Resolves with the form of a stored schema that `format=serialized` asks for; null if its format has none. Clients
+   * may ask for it as often as they like, so it takes a thread for submitted schemas.
+   */
   async serialize(type: SchemaType, source: SchemaText): Promise<string | null | Unusable> {
-    return await this.#ask<string | null>(this.#stored, ['serialize', type, source])
+    return await this.#ask<string | null>(this.#submitted, ['serialize', type, source])
+  }
+
+  /** Both verbs keep their results together. */
+  async #compare(
+    threads: Threads,
+    verb: 'compare' | 'compare stored',
+    type: SchemaType,
+    reader: SchemaText,
+    writer: SchemaText,
+    policy: Policy,
+  ): Promise<readonly Difference[] | Unusable> {
+    const key = `${policy} ${keyOf(type, reader)} ${keyOf(type, writer)}`
+    return await this.#once(verb, key, this.#compared, () =>
+      this.#ask<readonly Difference[]>(threads, ['compare', type, reader, writer, policy]),
+    )
   }
 
   /** Returns what is kept, or does the work, once for all callers that ask for it meanwhile. */

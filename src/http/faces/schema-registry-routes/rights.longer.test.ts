@@ -77,7 +77,7 @@ test('a schema that no subject has any longer is for callers who may read all su
   assert.equal((await as('client', 'GET', `/schemas/ids/${id}`))[0], 200, 'deleted softly')
   await as('ADMIN', 'DELETE', '/subjects/orders-value?permanent=true')
   assert.equal((await as('client', 'GET', `/schemas/ids/${id}`))[0], 404)
-  for (const caller of ['VIEWER', 'ADMIN'] as const)
+  for (const caller of ['VIEWER', 'ADMIN', 'superUser'] as const)
     assert.deepEqual(await as(caller, 'GET', `/schemas/ids/${id}`), [200, { schema: ONE }])
 })
 
