@@ -13,7 +13,7 @@ import type {
   ShownSchemaMode,
 } from '../../api/schemas.ts'
 import { SCHEMA_LEVELS, SCHEMA_MODES, SCHEMA_TYPES } from '../../api/words.ts'
-import { printable } from '../../base/printable.ts'
+import { printable, printableLines } from '../../base/printable.ts'
 import { type Call, type Command, confirm, type Option, segment, wordOption, YES } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { counted, list, table } from '../table.ts'
@@ -187,7 +187,7 @@ async function inputText({ terminal }: Call): Promise<string> {
 
 function checkText(found: CheckedSchema): string {
   const { subject, valid, compatible, trouble, level, compared, failing, existing, nextVersion } = found
-  const said = trouble === null ? '' : `${printable(trouble)}\n`
+  const said = trouble === null ? '' : `${printableLines(trouble)}\n`
   if (!valid) return said
   const name = printable(subject)
   if (!compatible)
