@@ -138,6 +138,7 @@ test('levels and modes are shown, set and reset', async t => {
     /--set: got "nothing", takes READWRITE, READONLY, IMPORT/,
   )
   assert.match((await run('schemas mode s --force')).err, /--force goes with --set=IMPORT/)
+  assert.match((await run('schemas mode s --set=READONLY --force')).err, /--force goes with --set=IMPORT/)
   assert.match((await run('schemas level s --set=NONE --reset')).err, /exclude each other/)
 })
 
@@ -156,6 +157,13 @@ test('a deletion shows what it means, and asks', async t => {
   assert.match(
     dry.out,
     /\nThe deletion is refused while other schemas refer to it:\nSUBJECT +VERSION +ID +REFERS TO +NOTE\nuser +1 /,
+  )
+  await run('schemas level many --set=NONE')
+  for (let size = 1; size <= 11; size++)
+    await run('schemas register many', `{"type":"fixed","name":"F","size":${size}}`)
+  assert.equal(
+    (await run('schemas delete many --dry-run')).out,
+    '11 versions (from 1 to 11) of many would be deleted.\n',
   )
   const refused = await run('schemas delete base-value --yes')
   assert.equal(refused.status, 1)
@@ -180,6 +188,8 @@ test('wrong words are refused with what is expected, and each command has a help
   const { run } = await started(t, { 'schema-registry.enabled': false })
   assert.match((await run('schemas list')).err, /svc\.schema-registry\.enabled.* \[SCHEMA_REGISTRY_OFF\]/)
   assert.match((await run('schemas show')).err, /name a subject, or give --id/)
+  assert.match((await run('schemas show s --id=1')).err, /name a subject or give --id, not both/)
+  assert.match((await run('schemas show ')).err, /got "" in place of a name/)
   assert.match((await run('schemas show s --text')).err, /--text needs a version/)
   assert.match(
     (await run('schemas show s 0')).err,

@@ -82,7 +82,7 @@ function UsedBy({ of: { id, type, usedBy } }: { readonly of: Found }) {
       ) : (
         <ul>
           {usedBy.map(({ subject, version, deleted }) => (
-            <li key={`${subject} ${version}`} className="flex flex-wrap items-center gap-2">
+            <li key={`${subject} ${version}`} className="flex min-h-6 flex-wrap items-center gap-2">
               <SubjectLink subject={subject} version={version} />
               {deleted && <DeletedMark />}
             </li>
@@ -99,7 +99,7 @@ function RefersTo({ of: { references } }: { readonly of: Found }) {
     <Section title="It refers to">
       <ul>
         {references.map(({ name, subject, version }) => (
-          <li key={name} className="flex flex-wrap items-center gap-x-2">
+          <li key={name} className="flex min-h-6 flex-wrap items-center gap-x-2">
             <code className="font-mono text-dense wrap-anywhere">
               <VisibleText text={name} />
             </code>

@@ -22,6 +22,9 @@ import { reasonLines, SCHEMAS, subjectPath, topicPart } from './schemas.ts'
 /** The API takes 512 KiB. More than this is not read, so that a wrong file does not fill the memory. */
 const MOST_INPUT_BYTES = 1 << 20
 
+/** Of more versions, the first and the last are named. */
+const MOST_NAMED = 10
+
 const TEXT_OPTIONS: Readonly<Record<string, Option>> = {
   type: { value: 'type', doc: `The format: ${SCHEMA_TYPES.join(', ')}; AVRO by default.` },
   reference: {
@@ -96,7 +99,7 @@ export const schemaChangeCommands: readonly Command[] = [
     async run(call) {
       const path = `${scopePath(call)}/mode`
       const mode = wordOption(call, 'set', SCHEMA_MODES, 'READWRITE')
-      if (call.has('force') && call.option('set') === undefined)
+      if (call.has('force') && (call.option('set') === undefined || mode !== 'IMPORT'))
         throw new CommandFailed(EXIT.USAGE, '--force goes with --set=IMPORT')
       const found = await settingOf<ShownSchemaMode>(call, path, {
         mode,
@@ -224,6 +227,7 @@ function settingText(subject: string | null, what: string, value: string, origin
 }
 
 function versionsOf({ versions }: SchemaDeletion): string {
+  if (versions.length > MOST_NAMED) return `${versions.length} versions (from ${versions[0]} to ${versions.at(-1)})`
   return `${versions.length === 1 ? 'Version' : 'Versions'} ${versions.join(', ')}`
 }
 

@@ -58,7 +58,10 @@ export const schemaCommands: readonly Command[] = [
       const [subject, version] = call.args
       const id = integerOption(call, 'id', 1)
       if ((subject === undefined) === (id === undefined))
-        throw new CommandFailed(EXIT.USAGE, 'name a subject, or give --id')
+        throw new CommandFailed(
+          EXIT.USAGE,
+          `name a subject${id === undefined ? ', or' : ' or'} give --id${id === undefined ? '' : ', not both'}`,
+        )
       if (call.has('text') && version === undefined && id === undefined)
         throw new CommandFailed(EXIT.USAGE, '--text needs a version: a number, or latest')
       if (id !== undefined) {
