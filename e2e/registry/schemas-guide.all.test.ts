@@ -9,6 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { fullKey, keys } from '../../src/settings/settings.ts'
 import { topicConfigs } from '../../src/settings/topic-configs.ts'
+import { startBroker } from '../../testing/broker.ts'
 import { ketch } from '../../testing/run-ketch.ts'
 import { runCommand } from '../command.ts'
 import { FOLDER as KAFKA_JS_FOLDER } from '../confluent-js/client.ts'
@@ -52,6 +53,26 @@ test('the tests of the libraries use the settings for TLS that the guide names',
     const source = await of(file)
     for (const name of names) assert.ok(source.includes(name) && page.includes(name), `${file} ${name}`)
   }
+})
+
+test('the first commands of the guide do as it says', async t => {
+  const { url } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
+  const block = /## The first schema\n\n```\n([\s\S]*?)```/.exec(page)![1]!
+  const run = async (line: string) => {
+    const [, input = '', args] = /^(?:echo '(.*)' \| )?\.\/ketch (.*)$/.exec(line)!
+    // A part in single quotes is one word of the shell.
+    const words = args!.match(/(?:'[^']*'|[^ '])+/g)!.map(word => word.replaceAll("'", ''))
+    return await ketch([...words, `--url=${url}`], { input: [input] })
+  }
+  let last = ''
+  for (const line of block.trim().split('\n')) {
+    const { status, out, err } = await run(line)
+    assert.deepEqual([status, err], [0, ''], line)
+    last = out
+  }
+  assert.match(last, / {"id":1} \[orders-value 1, id 1, AVRO\]\n$/)
+  const [refused] = /\.\/ketch produce orders --value=hello/.exec(page)!
+  assert.match((await run(refused)).err, /no-schema-id.* \[INVALID_RECORD\]/)
 })
 
 /** Writes a program with the ports of the broker. Resolves with its path. */

@@ -23,3 +23,12 @@ export function printable(text: string): string {
     return `\\u${found.codePointAt(0)!.toString(16).padStart(4, '0')}`
   })
 }
+
+/**
+ * Returns a text for a terminal, in the lines that it has. Its backslashes stay single, so that a quotation in a
+ * message and the text of a schema look as they were written.
+ */
+export function printableLines(text: string): string {
+  const shown = (line: string) => line.split('\\').map(printable).join('\\')
+  return text.split('\n').map(shown).join('\n')
+}

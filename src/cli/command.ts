@@ -127,8 +127,9 @@ export async function newPassword({ api, terminal }: Call, whose: string): Promi
   return first
 }
 
-/** Returns the text as one segment of a path. Throws CommandFailed for `.` and `..`, which cannot be one. */
+/** Returns the text as one segment of a path. Throws CommandFailed for '', `.` and `..`, which cannot be one. */
 export function segment(text: string): string {
+  if (text === '') throw new CommandFailed(EXIT.USAGE, 'got "" in place of a name')
   // A program that requests a URL resolves these two first, also as %2e (URL Standard, 4.4), and requests another
   // path.
   if (text === '.' || text === '..')

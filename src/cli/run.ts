@@ -3,7 +3,7 @@
 
 import { parseArgs } from 'node:util'
 import type { Clock } from '../base/clock.ts'
-import { printable } from '../base/printable.ts'
+import { printableLines } from '../base/printable.ts'
 import { nearest } from '../settings/nearest.ts'
 import { createApi } from './api.ts'
 import type { Call, Command, Option } from './command.ts'
@@ -26,7 +26,9 @@ export async function runCommand(argv: readonly string[], terminal: Terminal, cl
   } catch (error) {
     if (!(error instanceof CommandFailed)) throw error
     terminal.err(
-      isJson && error.problem !== null ? `${JSON.stringify(error.problem)}\n` : `ketch: ${sayPlainly(error.message)}\n`,
+      isJson && error.problem !== null
+        ? `${JSON.stringify(error.problem)}\n`
+        : `ketch: ${printableLines(error.message)}\n`,
     )
     return error.status
   }
@@ -131,9 +133,4 @@ function parse(command: Command, args: readonly string[], options: Readonly<Reco
           )
     throw new CommandFailed(EXIT.USAGE, `${command.name}: ${why}`)
   }
-}
-
-/** Makes each line of the message printable: text of a client that the broker repeats must not move the cursor. */
-function sayPlainly(message: string): string {
-  return message.split('\n').map(printable).join('\n')
 }

@@ -25,6 +25,11 @@ const AMOUNT = { name: 'amount', type: 'double' }
 
 test('schemas are registered, listed, shown and compared, also as JSON', async t => {
   const { broker, run } = await started(t)
+  assert.match((await run('schemas list')).out, /^There are no subjects\. ketch schemas register makes one; /)
+  assert.equal((await run('schemas list --deleted=only')).out, 'There are no such subjects.\n')
+  assert.match((await run('schemas topics')).out, /^No topic is judged: .* orders-value for the values of orders\.\n$/)
+  assert.equal((await run('schemas topics --all')).out, 'There are no topics.\n')
+  assert.equal((await run('schemas topics --filter=x')).out, 'No such topic is judged.\n')
   await createTopic(broker, 'orders', 1)
   const made = await run('schemas register orders-value', order(ID))
   assert.deepEqual([made.err, made.status], ['', 0])
@@ -60,7 +65,7 @@ test('schemas are registered, listed, shown and compared, also as JSON', async t
   const topics = await run('schemas topics --all')
   assert.match(topics.out, /^TOPIC +PART +JUDGED +SUBJECT +NOT VALID\n/)
   assert.match(topics.out, /^orders +key +not yet +orders-key +0$/m)
-  assert.match(topics.out, /^orders +value +refused +orders-value +0$/m)
+  assert.match(topics.out, /^orders +value +yes +orders-value +0$/m)
 })
 
 test('a check names each version that a schema does not fit, and ends with status 1', async t => {
@@ -85,6 +90,15 @@ test('a check names each version that a schema does not fit, and ends with statu
   const broken = await run('schemas check s', '{"type":"rec"}')
   assert.equal(broken.status, 1)
   assert.match(broken.out, /^Invalid schema of type AVRO, details: /)
+  // A quotation is escaped once.
+  const noJson = /details: the schema is no JSON: line 1, column 1: "syntax = \\"pr" stands where /
+  assert.match((await run('schemas check s', 'syntax = "proto3";')).out, noJson)
+  assert.match((await run('schemas register s', 'syntax = "proto3";')).err, noJson)
+  await run('schemas register j --type=JSON', '{"properties":{"a":{"maximum":2}}}')
+  assert.match(
+    (await run('schemas check j --type=JSON', '{"properties":{"a":{"maximum":1}}}')).out,
+    /\n {2}#\/properties\/a\/maximum: the reader has maximum 1, and the writer 2\n$/,
+  )
   const refused = await run('schemas register s', order(ID, AMOUNT))
   assert.equal(refused.status, 1)
   assert.match(refused.err, /^ketch: The schema does not fit version 2 of 's' .*\[INCOMPATIBLE_SCHEMA\]\n$/)
@@ -124,6 +138,7 @@ test('levels and modes are shown, set and reset', async t => {
     /--set: got "nothing", takes READWRITE, READONLY, IMPORT/,
   )
   assert.match((await run('schemas mode s --force')).err, /--force goes with --set=IMPORT/)
+  assert.match((await run('schemas mode s --set=READONLY --force')).err, /--force goes with --set=IMPORT/)
   assert.match((await run('schemas level s --set=NONE --reset')).err, /exclude each other/)
 })
 
@@ -142,6 +157,13 @@ test('a deletion shows what it means, and asks', async t => {
   assert.match(
     dry.out,
     /\nThe deletion is refused while other schemas refer to it:\nSUBJECT +VERSION +ID +REFERS TO +NOTE\nuser +1 /,
+  )
+  await run('schemas level many --set=NONE')
+  for (let size = 1; size <= 11; size++)
+    await run('schemas register many', `{"type":"fixed","name":"F","size":${size}}`)
+  assert.equal(
+    (await run('schemas delete many --dry-run')).out,
+    '11 versions (from 1 to 11) of many would be deleted.\n',
   )
   const refused = await run('schemas delete base-value --yes')
   assert.equal(refused.status, 1)
@@ -166,6 +188,8 @@ test('wrong words are refused with what is expected, and each command has a help
   const { run } = await started(t, { 'schema-registry.enabled': false })
   assert.match((await run('schemas list')).err, /svc\.schema-registry\.enabled.* \[SCHEMA_REGISTRY_OFF\]/)
   assert.match((await run('schemas show')).err, /name a subject, or give --id/)
+  assert.match((await run('schemas show s --id=1')).err, /name a subject or give --id, not both/)
+  assert.match((await run('schemas show ')).err, /got "" in place of a name/)
   assert.match((await run('schemas show s --text')).err, /--text needs a version/)
   assert.match(
     (await run('schemas show s 0')).err,

@@ -5,8 +5,9 @@ import type { ReactNode } from 'react'
 import type { CheckedSchema } from '../../../src/api/schemas.ts'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { counted } from '../../text/format.ts'
+import { TYPE_NAMES } from '../../text/schema-formats.ts'
 import { Reasons } from './reasons.tsx'
-import { comparedWith, TYPE_NAMES } from './words.ts'
+import { comparedWith } from './words.ts'
 
 export function CheckResult({ of }: { readonly of: CheckedSchema }) {
   const { subject, valid, compatible, trouble, type, level, compared, failing, existing, nextVersion, mode } = of

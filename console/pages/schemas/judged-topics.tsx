@@ -132,7 +132,14 @@ function Rule({ judged, action, strategy, subject, required }: SchemaPartRule) {
 
 function NoTopics() {
   const { search, set } = useHere('schemas')
-  const { q, all } = search
+  const { q, all, offset } = search
+  if (offset !== null && offset > 0)
+    return (
+      <Empty
+        title="This page has no topics any more"
+        action={<Button onClick={() => set({ offset: null })}>Go to the first page</Button>}
+      />
+    )
   if (q !== '')
     return (
       <Empty

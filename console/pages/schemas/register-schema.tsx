@@ -14,10 +14,11 @@ import { VisibleText } from '../../parts/visible-text.tsx'
 import { useGo } from '../../shell/address.tsx'
 import { useMay } from '../../shell/session.tsx'
 import { toast } from '../../shell/toasts.tsx'
+import { TYPE_NAMES } from '../../text/schema-formats.ts'
 import { CheckResult } from './check-result.tsx'
 import { References } from './reference-fields.tsx'
 import { draftOf, keyOf, requestOf, type SchemaDraft } from './schema-draft.ts'
-import { TYPE_NAMES, typeOf } from './words.ts'
+import { typeOf } from './words.ts'
 
 interface RegisterSchemaProps {
   /** Null lets the user name the subject. */

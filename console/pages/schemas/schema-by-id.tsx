@@ -7,10 +7,11 @@ import { Button } from '../../parts/button.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Section } from '../../parts/page.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
 import { useHere } from '../../shell/address.tsx'
+import { TYPE_NAMES } from '../../text/schema-formats.ts'
 import { DeletedMark, SubjectLink } from './marks.tsx'
 import { SchemaText } from './schema-text.tsx'
-import { TYPE_NAMES } from './words.ts'
 
 export function SchemaById() {
   const { search, set } = useHere('schemas')
@@ -65,6 +66,7 @@ function Result({ id }: { readonly id: number }) {
       {found => (
         <>
           <UsedBy of={found} />
+          <RefersTo of={found} />
           <SchemaText of={found} label={`Schema ${found.id}`} />
         </>
       )}
@@ -80,13 +82,31 @@ function UsedBy({ of: { id, type, usedBy } }: { readonly of: Found }) {
       ) : (
         <ul>
           {usedBy.map(({ subject, version, deleted }) => (
-            <li key={`${subject} ${version}`} className="flex flex-wrap items-center gap-2">
+            <li key={`${subject} ${version}`} className="flex min-h-6 flex-wrap items-center gap-2">
               <SubjectLink subject={subject} version={version} />
               {deleted && <DeletedMark />}
             </li>
           ))}
         </ul>
       )}
+    </Section>
+  )
+}
+
+function RefersTo({ of: { references } }: { readonly of: Found }) {
+  if (references.length === 0) return null
+  return (
+    <Section title="It refers to">
+      <ul>
+        {references.map(({ name, subject, version }) => (
+          <li key={name} className="flex min-h-6 flex-wrap items-center gap-x-2">
+            <code className="font-mono text-dense wrap-anywhere">
+              <VisibleText text={name} />
+            </code>
+            <SubjectLink subject={subject} version={version} />
+          </li>
+        ))}
+      </ul>
     </Section>
   )
 }

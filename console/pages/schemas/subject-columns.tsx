@@ -5,8 +5,9 @@ import type { Column } from '../../parts/data-table.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { count, UNKNOWN } from '../../text/format.ts'
+import { TYPE_NAMES } from '../../text/schema-formats.ts'
 import { DeletedMark, LevelMark, ModeMark, Refused } from './marks.tsx'
-import { refusedOf, TYPE_NAMES } from './words.ts'
+import { refusedOf } from './words.ts'
 
 const isPhoneless = { isOnPhone: false }
 /** The number of topics that a row names. */

@@ -5,14 +5,12 @@ import type { SchemaDeletion } from '../../../src/api/schemas.ts'
 import { SCHEMA_LEVELS, SCHEMA_MODES, SCHEMA_TYPES } from '../../../src/api/words.ts'
 import type { Tone } from '../../parts/badge.tsx'
 import { counted } from '../../text/format.ts'
+import type { SchemaType } from '../../text/schema-formats.ts'
 
-type Type = (typeof SCHEMA_TYPES)[number]
 export type Level = (typeof SCHEMA_LEVELS)[number]
 export type Mode = (typeof SCHEMA_MODES)[number]
 type Action = SchemaPartRule['action']
 type Strategy = SchemaPartRule['strategy']
-
-export const TYPE_NAMES: Readonly<Record<Type, string>> = { AVRO: 'Avro', JSON: 'JSON Schema', PROTOBUF: 'Protobuf' }
 
 /** The demand of each level on a new version. */
 export const LEVEL_SENTENCES: Readonly<Record<Level, string>> = {
@@ -33,7 +31,7 @@ export const MODE_SENTENCES: Readonly<Record<Mode, string>> = {
 
 export const levelOf = (text: string): Level => SCHEMA_LEVELS.find(each => each === text) ?? 'BACKWARD'
 export const modeOf = (text: string): Mode => SCHEMA_MODES.find(each => each === text) ?? 'READWRITE'
-export const typeOf = (text: string): Type => SCHEMA_TYPES.find(each => each === text) ?? 'AVRO'
+export const typeOf = (text: string): SchemaType => SCHEMA_TYPES.find(each => each === text) ?? 'AVRO'
 
 interface Shown {
   readonly tone: Tone

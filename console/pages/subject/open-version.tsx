@@ -12,9 +12,9 @@ import { Empty, Loaded } from '../../parts/states.tsx'
 import { Time } from '../../parts/time.tsx'
 import { PageLink } from '../../shell/address.tsx'
 import { counted } from '../../text/format.ts'
+import { TYPE_NAMES } from '../../text/schema-formats.ts'
 import { DeletedMark, SubjectLink } from '../schemas/marks.tsx'
 import { SchemaText } from '../schemas/schema-text.tsx'
-import { TYPE_NAMES } from '../schemas/words.ts'
 
 const DeleteSchema = lazyPart(async () => (await import('./delete-schema.tsx')).DeleteSchema)
 

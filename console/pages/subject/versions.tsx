@@ -27,16 +27,19 @@ export function Versions({ subject: { subject, versions, total, latestVersion },
   return (
     <div className="grid items-start gap-6 xl:grid-cols-5">
       <div className="min-w-0 xl:col-span-2">
-        <DataTable
-          name="Versions"
-          rows={versions}
-          keyOf={({ version }) => String(version)}
-          columns={columnsOf(subject)}
-          {...(open === undefined ? {} : { openKey: String(open) })}
-          onOpen={({ version }) => set({ version }, { isStep: true })}
-          isOld={isOld}
-          empty={<Empty title="This page has no versions any more" />}
-        />
+        {/* Where the open version stands below the list, many versions must not push it out of sight. */}
+        <div className="max-xl:max-h-96 max-xl:overflow-y-auto">
+          <DataTable
+            name="Versions"
+            rows={versions}
+            keyOf={({ version }) => String(version)}
+            columns={columnsOf(subject)}
+            {...(open === undefined ? {} : { openKey: String(open) })}
+            onOpen={({ version }) => set({ version }, { isStep: true })}
+            isOld={isOld}
+            empty={<Empty title="This page has no versions any more" />}
+          />
+        </div>
         <Pager
           total={total}
           offset={offset}

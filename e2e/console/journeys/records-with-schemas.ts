@@ -63,12 +63,14 @@ export const recordsWithSchemas: Journey = {
     }
     await open(0)
     await record.getByRole('link', { name: 'orders-value v1' }).waitFor()
-    assert.equal(await record.locator('[data-schema]').first().innerText(), `orders-value v1 · id ${avro} · AVRO`)
+    assert.equal(await record.locator('[data-schema]').first().innerText(), `orders-value v1 · id ${avro} · Avro`)
+    const ofId = await record.getByRole('link', { name: `id ${avro}`, exact: true }).getAttribute('href')
+    assert.equal(ofId, `/schemas?tab=ids&id=${avro}`)
     await record.getByText('9007199254740993').waitFor()
     await open(4)
     const note = record.locator('[data-schema]').first()
     await note.waitFor()
-    assert.equal(await note.innerText(), `refunds-value v1 · id ${protobuf} · PROTOBUF · shop.Refund`)
+    assert.equal(await note.innerText(), `refunds-value v1 · id ${protobuf} · Protobuf · shop.Refund`)
     await open(3)
     await record.locator('[data-status="decode-error"] button').focus()
     await page

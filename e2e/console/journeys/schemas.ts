@@ -68,6 +68,7 @@ export const schemas: Journey = {
     const register = dialog.getByRole('button', { name: 'Register', exact: true })
     const check = dialog.getByRole('button', { name: 'Check', exact: true })
     await dialog.getByRole('textbox', { name: 'Schema' }).getByText('"Payment"').waitFor()
+    await page.getByRole('link', { name: `${SUBJECTS.money} · version 1` }).waitFor()
     assert.equal(await register.isDisabled(), true)
     await dialog.getByText('A check comes first.').waitFor()
     const strict = payment(3)
@@ -208,6 +209,7 @@ export const schemas: Journey = {
     await page.getByRole('button', { name: 'Show', exact: true }).click()
     await page.getByText('No subject has it any more.').waitFor()
     await page.getByRole('group', { name: 'Schema 2' }).getByText('"Payment"').waitFor()
+    await page.getByRole('link', { name: `${SUBJECTS.money} · version 1` }).waitFor()
 
     // A new subject from the list, whose topic shows it.
     await page.getByRole('button', { name: 'Register schema' }).click()

@@ -13,7 +13,7 @@ import type {
   ShownSchemaMode,
 } from '../../api/schemas.ts'
 import { SCHEMA_LEVELS, SCHEMA_MODES, SCHEMA_TYPES } from '../../api/words.ts'
-import { printable } from '../../base/printable.ts'
+import { printable, printableLines } from '../../base/printable.ts'
 import { type Call, type Command, confirm, type Option, segment, wordOption, YES } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { counted, list, table } from '../table.ts'
@@ -21,6 +21,9 @@ import { reasonLines, SCHEMAS, subjectPath, topicPart } from './schemas.ts'
 
 /** The API takes 512 KiB. More than this is not read, so that a wrong file does not fill the memory. */
 const MOST_INPUT_BYTES = 1 << 20
+
+/** Of more versions, the first and the last are named. */
+const MOST_NAMED = 10
 
 const TEXT_OPTIONS: Readonly<Record<string, Option>> = {
   type: { value: 'type', doc: `The format: ${SCHEMA_TYPES.join(', ')}; AVRO by default.` },
@@ -96,7 +99,7 @@ export const schemaChangeCommands: readonly Command[] = [
     async run(call) {
       const path = `${scopePath(call)}/mode`
       const mode = wordOption(call, 'set', SCHEMA_MODES, 'READWRITE')
-      if (call.has('force') && call.option('set') === undefined)
+      if (call.has('force') && (call.option('set') === undefined || mode !== 'IMPORT'))
         throw new CommandFailed(EXIT.USAGE, '--force goes with --set=IMPORT')
       const found = await settingOf<ShownSchemaMode>(call, path, {
         mode,
@@ -187,7 +190,7 @@ async function inputText({ terminal }: Call): Promise<string> {
 
 function checkText(found: CheckedSchema): string {
   const { subject, valid, compatible, trouble, level, compared, failing, existing, nextVersion } = found
-  const said = trouble === null ? '' : `${printable(trouble)}\n`
+  const said = trouble === null ? '' : `${printableLines(trouble)}\n`
   if (!valid) return said
   const name = printable(subject)
   if (!compatible)
@@ -224,6 +227,7 @@ function settingText(subject: string | null, what: string, value: string, origin
 }
 
 function versionsOf({ versions }: SchemaDeletion): string {
+  if (versions.length > MOST_NAMED) return `${versions.length} versions (from ${versions[0]} to ${versions.at(-1)})`
   return `${versions.length === 1 ? 'Version' : 'Versions'} ${versions.join(', ')}`
 }
 

@@ -13,7 +13,7 @@ import type {
   SchemaVersion,
 } from '../../api/schemas.ts'
 import { DELETED_CHOICES } from '../../api/words.ts'
-import { printable } from '../../base/printable.ts'
+import { printable, printableLines } from '../../base/printable.ts'
 import { type Call, type Command, integerOption, segment, wordOption } from '../command.ts'
 import { CommandFailed, EXIT } from '../exit-status.ts'
 import { everyRow } from '../pages.ts'
@@ -39,7 +39,7 @@ export const schemaCommands: readonly Command[] = [
     async run(call) {
       const query = { q: call.option('filter'), deleted: wordOption(call, 'deleted', DELETED_CHOICES, 'hide') }
       const { rows } = await everyRow<SchemaSubject, SchemaSubjects>(call, `${SCHEMAS}/subjects`, 'subjects', query)
-      call.show({ subjects: rows }, () => (rows.length === 0 ? 'There are no such subjects.\n' : subjectTable(rows)))
+      call.show({ subjects: rows }, () => (rows.length === 0 ? noSubjects(query) : subjectTable(rows)))
       return EXIT.OK
     },
   },
@@ -58,7 +58,10 @@ export const schemaCommands: readonly Command[] = [
       const [subject, version] = call.args
       const id = integerOption(call, 'id', 1)
       if ((subject === undefined) === (id === undefined))
-        throw new CommandFailed(EXIT.USAGE, 'name a subject, or give --id')
+        throw new CommandFailed(
+          EXIT.USAGE,
+          `name a subject${id === undefined ? ', or' : ' or'} give --id${id === undefined ? '' : ', not both'}`,
+        )
       if (call.has('text') && version === undefined && id === undefined)
         throw new CommandFailed(EXIT.USAGE, '--text needs a version: a number, or latest')
       if (id !== undefined) {
@@ -102,11 +105,22 @@ export const schemaCommands: readonly Command[] = [
     async run(call) {
       const query = { q: call.option('filter'), all: String(call.has('all')) }
       const { rows } = await everyRow<JudgedTopic, JudgedTopics>(call, `${SCHEMAS}/topics`, 'topics', query)
-      call.show({ topics: rows }, () => (rows.length === 0 ? 'No such topic is judged.\n' : topicTable(rows)))
+      call.show({ topics: rows }, () => (rows.length === 0 ? noTopics(call) : topicTable(rows)))
       return EXIT.OK
     },
   },
 ]
+
+function noSubjects({ q, deleted }: { readonly q: string | undefined; readonly deleted: string | undefined }): string {
+  if (q !== undefined || (deleted ?? 'hide') !== 'hide') return 'There are no such subjects.\n'
+  return 'There are no subjects. ketch schemas register makes one; --deleted=show lists deleted ones.\n'
+}
+
+function noTopics(call: Call): string {
+  if (call.has('all')) return call.has('filter') ? 'There are no such topics.\n' : 'There are no topics.\n'
+  if (call.has('filter')) return 'No such topic is judged.\n'
+  return 'No topic is judged: a topic is, once its subject has a version, such as orders-value for the values of orders.\n'
+}
 
 function subjectTable(rows: readonly SchemaSubject[]): string {
   return table(
@@ -194,10 +208,9 @@ function storedText({ terminal }: Call, { schema }: { readonly schema: string })
   return terminal.isOutSeen ? lines(schema) : `${schema}\n`
 }
 
-/** Returns the text of a schema for a terminal. Its backslashes stay as they are. */
+/** Returns the text of a schema for a terminal. */
 export function lines(text: string): string {
-  const shown = (line: string) => line.split('\\').map(printable).join('\\')
-  return `${text.replace(/\n$/, '').split('\n').map(shown).join('\n')}\n`
+  return `${printableLines(text.replace(/\n$/, ''))}\n`
 }
 
 function diffText({ subject, before, after, backward, forward }: SchemaDiff): string {
@@ -227,7 +240,6 @@ function topicTable(rows: readonly JudgedTopic[]): string {
 
 function ruleText({ judged, action, required }: SchemaPartRule): string {
   if (action === 'off') return 'never'
-  const answer = action === 'count' ? 'counted' : 'refused'
   if (!judged) return 'not yet'
-  return required ? `${answer}, also without a subject` : answer
+  return `yes${action === 'count' ? ', only counted' : ''}${required ? ', also without a subject' : ''}`
 }

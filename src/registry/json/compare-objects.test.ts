@@ -295,7 +295,7 @@ test('a reason names its place and both sides', () => {
     {
       type: 'MAXIMUM_DECREASED',
       path: '#/properties/a/properties/b/maximum',
-      description: '#/properties/a/properties/b/maximum: the reader has maximum 5, and the writer 10',
+      description: 'the reader has maximum 5, and the writer 10',
     },
   ])
 })

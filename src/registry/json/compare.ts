@@ -206,7 +206,7 @@ class Reasons implements Findings {
     if (this.isDone || isAccepted(change, this.#policy)) return
     const path = `#${this.#of.path}${at}`
     const explained = EXPLANATIONS[change](short(was), short(is))
-    this.#found.push({ type: change, path, description: `${path}: ${explained}` })
+    this.#found.push({ type: change, path, description: explained })
   }
 
   blame(at: string, pair: Pair): void {

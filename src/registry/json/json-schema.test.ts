@@ -64,6 +64,7 @@ test('a text that is no schema is refused with the reason', () => {
   refuses('{"type":', /the schema is not JSON: line 1, column 9/)
   refuses('[]', /a JSON schema is an object or a boolean/)
   refuses('"string"', /a JSON schema is an object or a boolean/)
+  refuses('{"type":"obj"}', /#\/type: must be one of "array","boolean","integer","null",.* \(draft-07\)/)
 })
 
 for (const [draft, id] of [

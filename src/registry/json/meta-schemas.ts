@@ -30,7 +30,13 @@ export function checkAgainstDraft(schema: unknown, draft: Draft): void {
   const judge = judgeOf(draft).getSchema(URIS[draft]) as ValidateFunction
   if (judge(schema)) return
   const worst = deepest(judge.errors ?? [])
-  throw new InvalidSchema(`#${worst?.instancePath ?? ''}: ${worst?.message ?? 'not valid'} (${nameOf(draft)})`)
+  throw new InvalidSchema(`#${worst?.instancePath ?? ''}: ${messageOf(worst)} (${nameOf(draft)})`)
+}
+
+/** The drafts allow few values where they allow only some, such as the seven types. */
+function messageOf(error: ErrorObject | undefined): string {
+  if (error?.keyword === 'enum') return `must be one of ${JSON.stringify(error.params.allowedValues).slice(1, -1)}`
+  return error?.message ?? 'not valid'
 }
 
 /** Returns the text of a meta-schema by its URI without a fragment, or undefined. */

@@ -42,7 +42,10 @@ export const MOST_NAMED = 100
 export function refusalOf(bad: readonly BadRecord[], count: number, records: number, isAll: boolean): Refusal {
   const [first] = bad
   const many = `${isAll ? '' : 'At least '}${count} of ${records} records are not valid`
-  const message = `${many}. The first one is record ${first!.index} of the batch: ${textOf(first!)}`
+  const message =
+    records === 1
+      ? `The record is not valid. ${textOf(first!)}`
+      : `${many}. The first one is record ${first!.index} of the batch: ${textOf(first!)}`
   const recordErrors = bad.slice(0, MOST_NAMED).map((each): RecordError => {
     return { batchIndex: each.index, batchIndexErrorMessage: textOf(each) }
   })

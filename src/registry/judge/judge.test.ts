@@ -226,6 +226,9 @@ test('a batch names the first 100 bad records, each with key or value and the ru
   const { valid, ...rest } = await counts(T)
   assert.deepEqual(rest, { 'no-schema-id': 100 })
   assert.ok(valid! > 0)
+  const alone = await judged(T, records.slice(7, 8))
+  assert.ok(isRefusal(alone))
+  assert.match(alone.message, /^The record is not valid\. The value breaks the rule no-schema-id: /)
 })
 
 test('another broker that has just registered a version is believed at once', async t => {

@@ -167,7 +167,7 @@ export async function putMode(
   const mode = MODES.find(each => each === named)
   if (mode === undefined) return refusals.invalidMode()
   const isImport = mode === 'IMPORT' && !isForced
-  const exists = refusals.notPermitted('Cannot import since found existing subjects')
+  const exists = refusals.notPermitted('Cannot import since found existing subjects; with force=true they may stay')
   const changeTo = (now: Subject) => (now.mode === mode ? { answer: mode } : { answer: mode, after: { ...now, mode } })
   if (name !== null) {
     return await state.subjects.change<Mode | RegistryRefusal>(name, now =>

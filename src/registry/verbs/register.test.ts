@@ -141,7 +141,7 @@ test('a read-only subject takes nothing, and an import gives its own ids and ver
   accepted(await registry.putMode('s', 'IMPORT'))
   assert.equal(
     refusedWith(await registry.register('s', { schema: toy('R') })),
-    '42205 Subject s is not in read-write mode',
+    '42205 Subject s is not in read-write mode: in the mode IMPORT a schema brings the id that it has elsewhere',
   )
   const imported = accepted(await registry.register('s', { schema: toy('R', { A: 'int' }), id: 40, version: 7 }))
   assert.deepEqual([imported.id, imported.version], [40, 7])
@@ -168,7 +168,7 @@ test('a read-only subject takes nothing, and an import gives its own ids and ver
   assert.equal(accepted(await registry.byVersion('another', 'latest')).id, 44)
   assert.equal(
     refusedWith(await registry.putMode('another', 'IMPORT')),
-    '42205 Cannot import since found existing subjects',
+    '42205 Cannot import since found existing subjects; with force=true they may stay',
   )
   accepted(await registry.putMode('another', 'IMPORT', { isForced: true }))
 })

@@ -69,7 +69,10 @@ async function plan(
 function objectionToMode(name: string, mode: Mode, { id, version }: RegisterRequest): RegistryRefusal | null {
   if (mode === 'READONLY') return refusals.notPermitted(`Subject ${name} is in read-only mode`)
   if (id !== undefined && mode !== 'IMPORT') return refusals.notPermitted(`Subject ${name} is not in import mode`)
-  if (id === undefined && mode === 'IMPORT') return refusals.notPermitted(`Subject ${name} is not in read-write mode`)
+  if (id === undefined && mode === 'IMPORT')
+    return refusals.notPermitted(
+      `Subject ${name} is not in read-write mode: in the mode IMPORT a schema brings the id that it has elsewhere`,
+    )
   if (version !== undefined && !(Number.isInteger(version) && version >= 1 && version <= MOST_VERSION))
     return refusals.invalidVersion(String(version))
   return null
