@@ -93,6 +93,8 @@ export async function seedSchemas({ admin }: Pick<World, 'admin'>): Promise<void
   for (const version of [1, 2, 3]) await register(SUBJECTS.main, payment(version), { references: [MONEY_REFERENCE] })
   await must(admin, 'DELETE', `${pathOf(SUBJECTS.main)}/versions/2`)
   await must(admin, 'PUT', `${pathOf(SUBJECTS.main)}/level`, { level: 'FULL_TRANSITIVE' })
+  // A mode of its own, which is the usual one: it can be reset.
+  await must(admin, 'PUT', `${pathOf(SUBJECTS.main)}/mode`, { mode: 'READWRITE' })
 
   const reference = { name: 'shop/place.proto', subject: SUBJECTS.imported, version: 1 }
   await register(SUBJECTS.imported, PLACE, { type: 'PROTOBUF' })
