@@ -274,6 +274,23 @@ test('100,000 invented ids cost few look-ups, by topic name and by record name',
   assert.deepEqual(await broken(byRecord, [good]), [])
 })
 
+test('a batch names at most 256 schemas and 256 subjects', async t => {
+  const { broken, register, registry } = openJudgeWorld(t)
+  const order = (at: number) => ({ ...ORDER_V1, doc: String(at) })
+  const ids = []
+  for (let at = 0; at < 260; at++) ids.push((await register('t-value', order(at))).id)
+  const records = ids.map(id => ({ value: framed(id, V1_BODY) }))
+  const late = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, at) => `${from + at} value too-many-schemas`)
+  assert.deepEqual(await broken(T, records.slice(0, 256)), [])
+  assert.deepEqual(await broken(T, [...records, ...records]), [...late(256, 260), ...late(260 + 256, 520)])
+  const messages = Array.from({ length: 300 }, (_, at) => `message M${at} {}`)
+  const { id } = accepted(await registry.register('m', { schema: messages.join('\n'), type: 'PROTOBUF' }))
+  const byMessage = messages.map((_, at) => ({ value: framed(id, writeIndexes([at])) }))
+  const byRecord = judgedTopic('t', { confluentValueSubjectNameStrategy: 'RecordName' })
+  assert.deepEqual(await broken(byRecord, byMessage), late(256, 300))
+})
+
 test('2^31 items without bytes, and records with many headers, are refused in little time', async t => {
   const { broken, register } = openJudgeWorld(t)
   const { id } = await register('t-value', { type: 'array', items: 'null' })
