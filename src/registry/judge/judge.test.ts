@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
 import { judgedTopic, named, openJudgeWorld, type WayToName } from '../../../testing/judge-world.ts'
 import { accepted } from '../../../testing/registry-world.ts'
+import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { codecs } from '../../protocol/compression.ts'
 import { INVALID_RECORD, isRefusal, KAFKA_STORAGE_ERROR } from '../../protocol/errors.ts'
 import { framed, SCHEMA_ID_HEADERS } from '../payload/framing.ts'
@@ -247,6 +248,23 @@ test('while the store is away nothing passes unseen: the answer is retriable', a
   const unknown = await judged(T, [{ value: framed(id + 7, V1_BODY) }])
   assert.ok(isRefusal(unknown) && unknown.retriable, JSON.stringify(unknown))
   assert.deepEqual(await broken(T, [{ value: framed(id, V1_BODY) }]), [])
+})
+
+test('a batch waits 20 s for its schemas; then it is refused for now, or passes unchecked where bad ones are counted', async t => {
+  const clock = new SimulatedClock()
+  const { store, judged, counts } = openJudgeWorld(t, { clock })
+  store.faults.hold('all')
+  t.after(() => store.faults.release())
+  const counting = judgedTopic('counted', { schemaValidationAction: 'count' })
+  const verdicts = [judged(T, one(hex('ff'))), judged(counting, one(hex('ff')))]
+  const decided = Promise.all(verdicts)
+  await clock.advance(19_900)
+  assert.equal(await Promise.race([decided, Promise.resolve('waits')]), 'waits')
+  await clock.advance(200)
+  const [refusal, passed] = await decided
+  assert.ok(isRefusal(refusal) && refusal.code === KAFKA_STORAGE_ERROR.code && refusal.retriable, String(refusal))
+  assert.equal(passed, null)
+  assert.deepEqual(await counts(counting), { 'not-checked': 1 })
 })
 
 test('100,000 invented ids cost few look-ups, by topic name and by record name', async t => {
