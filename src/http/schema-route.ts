@@ -19,7 +19,7 @@ import {
 import { fromRegistry, type Named } from './schema-problems.ts'
 
 /** The codes of problems of routes that read schemas, by status. */
-export const REGISTRY_READS = Object.freeze({ 404: 'SCHEMA_REGISTRY_OFF', 409: 'UNREADABLE' })
+const REGISTRY_READS = Object.freeze({ 404: 'SCHEMA_REGISTRY_OFF', 409: 'UNREADABLE' })
 /** The codes of problems of routes that change a level or a mode. */
 export const REGISTRY_CHANGES = Object.freeze({ 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' })
 
