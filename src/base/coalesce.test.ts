@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { coalesce } from './coalesce.ts'
+import { coalesce, coalesceEach } from './coalesce.ts'
 
 function gated() {
   const gates: PromiseWithResolvers<void>[] = []
@@ -40,4 +40,34 @@ test('the error of a failed run goes to the callers of that run and to no others
   await settle()
   gates[1]!.resolve()
   await second
+})
+
+test('a thousand callers with one key share a run, callers during it share the next one, and other keys do not wait', async () => {
+  const shared = coalesceEach<string, number>()
+  const gate = Promise.withResolvers<void>()
+  let runs = 0
+  const work = async () => {
+    const run = ++runs
+    await gate.promise
+    return run
+  }
+  const first = Array.from({ length: 1_000 }, () => shared('a', work))
+  await Promise.resolve()
+  await Promise.resolve()
+  const later = Array.from({ length: 1_000 }, () => shared('a', work))
+  const other = shared('b', async () => -1)
+  assert.equal(await other, -1)
+  gate.resolve()
+  assert.deepEqual(new Set(await Promise.all(first)), new Set([1]))
+  assert.deepEqual(new Set(await Promise.all(later)), new Set([2]))
+  assert.equal(runs, 2)
+})
+
+test('after a failure the next caller with the key begins anew', async () => {
+  const shared = coalesceEach<string, string>()
+  const broken = shared('a', async () => {
+    throw new Error('the store is away')
+  })
+  await assert.rejects(broken, /the store is away/)
+  assert.equal(await shared('a', async () => 'right'), 'right')
 })

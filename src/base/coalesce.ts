@@ -18,3 +18,21 @@ export function coalesce<T>(work: () => Promise<T>): () => Promise<T> {
     return queued
   }
 }
+
+/**
+ * Like coalesce, with a run of its own for each key. The work is that of the caller; callers with one key ask for the
+ * same work.
+ */
+export function coalesceEach<Key, T>(): (key: Key, work: () => Promise<T>) => Promise<T> {
+  const lines = new Map<Key, { readonly ask: () => Promise<T>; callers: number }>()
+  return async (key, work) => {
+    const line = lines.get(key) ?? { ask: coalesce(work), callers: 0 }
+    lines.set(key, line)
+    line.callers++
+    try {
+      return await line.ask()
+    } finally {
+      if (--line.callers === 0) lines.delete(key)
+    }
+  }
+}

@@ -56,7 +56,7 @@ test('every route has a rule, and the rule fits its path', () => {
     'basic-viewer': route => /^\/(actuator|v3|swagger-ui)\//.test(route.path) && !isMutation(route),
     'basic-admin': ({ path }) => path.startsWith('/actuator/'),
     scrape: ({ path }) => path === '/actuator/prometheus',
-    // faces/schema-registry.longer.test.ts tests the routes of the registry.
+    // faces/schema-registry-contract.longer.test.ts tests the routes of the registry.
     'registry-read': () => false,
     'registry-lookup': () => false,
     'registry-register': () => false,

@@ -1,24 +1,10 @@
 // The problems of the admin API for the schema registry: refusals of its verbs in the words of this API. Clients of
 // Kafka get Confluent's codes and texts instead (faces/schema-registry-errors.ts).
 
-import type { SchemaRooms } from '../admin/schemas/subjects.ts'
 import { cut } from '../base/cut.ts'
 import type { RegistryRefusal } from '../registry/refusals.ts'
 import { MOST_SUBJECT_BYTES } from '../registry/subject-names.ts'
-import { capabilityStates } from '../settings/switches.ts'
 import { type Problem, problem } from './problems.ts'
-import type { HttpRooms } from './route.ts'
-
-/** The codes of problems of routes that read subjects, by status. */
-export const REGISTRY_READS = { 404: 'SCHEMA_REGISTRY_OFF', 409: 'UNREADABLE' } as const
-
-/** Returns the rooms with the registry, or the problem that it is switched off. */
-export function withRegistry(rooms: HttpRooms): (HttpRooms & SchemaRooms) | Problem {
-  const { registry, judge, settings } = rooms
-  if (registry !== null && judge !== null) return { ...rooms, registry, judge }
-  const state = capabilityStates(settings).find(({ id }) => id === 'schema-registry')
-  return problem('SCHEMA_REGISTRY_OFF', state?.because ?? 'The schema registry is off.')
-}
 
 /** The thing of the request, for the sentence. */
 export interface Named {

@@ -38,7 +38,6 @@ const BYTES_PER_CHARACTER = 4
 export class JudgedSubjects {
   readonly #rooms: VerbRooms
   readonly #made = new WeakMap<Subject, { readonly global: Subject; readonly now: SubjectNow }>()
-  readonly #loading = new Map<string, Promise<SubjectNow>>()
 
   constructor(rooms: VerbRooms) {
     this.#rooms = rooms
@@ -55,14 +54,7 @@ export class JudgedSubjects {
 
   /** Resolves with the subject as the store has it now. Throws what the store throws. */
   async load(name: string): Promise<SubjectNow> {
-    const loading = this.#loading.get(name)
-    if (loading !== undefined) return await loading
-    const load = this.#rooms.state
-      .fresh(name)
-      .then(found => this.#of(found))
-      .finally(() => this.#loading.delete(name))
-    this.#loading.set(name, load)
-    return await load
+    return this.#of(await this.#rooms.state.fresh(name))
   }
 
   /** Resolves with the guid of an id; null if no schema has it. Asks the store for an id that is not in memory. */

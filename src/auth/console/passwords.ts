@@ -10,13 +10,13 @@
 
 import { createHmac } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { coalesceEach } from '../../base/coalesce.ts'
 import type { Random } from '../../base/random.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { canonicalUsername, isPasswordTooLong } from '../user-rules.ts'
 import type { Visitor } from './identity.ts'
 import type { PasswordHashes } from './password-hash.ts'
-import { createSharedAttempts } from './shared-attempts.ts'
 import { networkOf, type SignInThrottle } from './sign-in-throttle.ts'
 import { createTurns } from './turns.ts'
 import type { User, UserStore } from './user-store.ts'
@@ -101,7 +101,7 @@ export function createPasswords(rooms: PasswordsRooms): Passwords {
   const { users, newest, hashes, throttle, clock, random, logger, metrics } = rooms
   const log = logger.named('auth')
   const turns = createTurns()
-  const shared = createSharedAttempts<User | Other<unknown> | SignInRefusal>()
+  const shared = coalesceEach<string, User | Other<unknown> | SignInRefusal>()
   /** The stored hash that a name and password matched, by a keyed digest of both. */
   const remembered = new Map<string, { readonly passwordHash: string; readonly untilMs: number }>()
   const key = random.bytes(32)
@@ -222,7 +222,7 @@ export function createPasswords(rooms: PasswordsRooms): Passwords {
       const key = `${networkOf(visitor.address)} ${digest(username, password)}`
       // A client that leaves must not end the attempt for the others.
       const { ended: _, ...staying } = visitor
-      const found = await shared.take(key, () => inTurn(username, password, staying, others))
+      const found = await shared(key, () => inTurn(username, password, staying, others))
       // A broker has one second store, so all callers who share an attempt look for the same.
       return counted(found as User | Other<Found> | SignInRefusal)
     },

@@ -19,21 +19,20 @@ import {
   schemaVersionShape,
 } from '../../api/schemas.ts'
 import { cut } from '../../base/cut.ts'
-import { isRefusal, refusals } from '../../registry/refusals.ts'
-import { isProblem, problem } from '../problems.ts'
-import { type Answer, reply, route } from '../route.ts'
-import { fromRegistry, withRegistry } from '../schema-problems.ts'
+import { isRefusal, type RegistryRefusal, refusals } from '../../registry/refusals.ts'
+import { problem } from '../problems.ts'
+import { type Answer, reply } from '../route.ts'
+import { schemaRoute } from '../schema-route.ts'
 
 const INCOMPATIBLE = refusals.incompatible('', []).code
 const REFERENCED = refusals.referenced('', 0).code
 
 export const schemaChangeRoutes = [
-  route({
+  schemaRoute({
     method: 'POST',
     path: '/api/v1/schemas/subjects/:subject/versions',
     needs: 'admin',
     verb: 'register schema',
-    tag: 'schemas',
     doc: 'Adds a version with this schema, or answers the version that has it already.',
     params: schemaSubjectParams,
     body: newSchemaShape,
@@ -41,49 +40,41 @@ export const schemaChangeRoutes = [
     audited: ['type'],
     answers: { 200: schemaVersionShape },
     problems: { 400: 'INVALID_SCHEMA', 404: 'SCHEMA_REGISTRY_OFF', 409: 'INCOMPATIBLE_SCHEMA, CONFLICT, UNREADABLE' },
-    async answer({ params: { subject }, body }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
+    async answer({ params: { subject }, body }, its) {
       const made = await registerSchema(its.registry, subject, body)
       if (!isRefusal(made)) return reply(200, made)
-      if (made.code !== INCOMPATIBLE) return fromRegistry(made, { subject })
+      if (made.code !== INCOMPATIBLE) return made
       const checked = await checkSchema(its.registry, subject, body)
       const why = isRefusal(checked) ? null : misfitInWords(checked)
-      return why === null ? fromRegistry(made, { subject }) : problem('INCOMPATIBLE_SCHEMA', why)
+      return why === null ? made : problem('INCOMPATIBLE_SCHEMA', why)
     },
   }),
-  route({
+  schemaRoute({
     method: 'DELETE',
     path: '/api/v1/schemas/subjects/:subject',
     needs: 'admin',
     verb: 'delete schema subject',
-    tag: 'schemas',
     doc: 'Deletes all versions of a subject. With `permanent` it removes a deleted subject, with its level and its mode.',
     params: schemaSubjectParams,
     query: schemaDeletionQuery,
     answers: { 200: schemaDeletionShape },
     problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'REFERENCED, CONFLICT, UNREADABLE' },
-    async answer({ params: { subject }, query }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
+    async answer({ params: { subject }, query }, its) {
       const options = { isPermanent: query.permanent === 'true', isDryRun: query.dryRun === 'true' }
       return await answerDeletion(its, subject, null, options)
     },
   }),
-  route({
+  schemaRoute({
     method: 'DELETE',
     path: '/api/v1/schemas/subjects/:subject/versions/:version',
     needs: 'admin',
     verb: 'delete schema version',
-    tag: 'schemas',
     doc: 'Deletes one version, or removes a deleted one with `permanent`.',
     params: schemaVersionParams,
     query: schemaDeletionQuery,
     answers: { 200: schemaDeletionShape },
     problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'REFERENCED, CONFLICT, UNREADABLE' },
-    async answer({ params: { subject, version }, query }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
+    async answer({ params: { subject, version }, query }, its) {
       const options = { isPermanent: query.permanent === 'true', isDryRun: query.dryRun === 'true' }
       return await answerDeletion(its, subject, version, options)
     },
@@ -96,14 +87,12 @@ async function answerDeletion(
   subject: string,
   version: string | null,
   options: DeletionOptions,
-): Promise<Answer> {
+): Promise<Answer | RegistryRefusal> {
   const deleted = await deleteSchemas(rooms, subject, version, options)
   if (!isRefusal(deleted)) return reply(200, deleted)
-  if (deleted.code !== REFERENCED) return fromRegistry(deleted, { subject, version })
+  if (deleted.code !== REFERENCED) return deleted
   const who = await referrersInWords(rooms.registry, subject, version, options.isPermanent)
   const what =
     version === null ? `the subject '${cut(subject)}'` : `version ${version} of the subject '${cut(subject)}'`
-  return who === null
-    ? fromRegistry(deleted, { subject, version })
-    : problem('REFERENCED', `Other schemas refer to ${what}: ${who}. Delete them first.`)
+  return who === null ? deleted : problem('REFERENCED', `Other schemas refer to ${what}: ${who}. Delete them first.`)
 }

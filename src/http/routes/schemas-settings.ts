@@ -8,208 +8,141 @@ import {
   shownLevelShape,
   shownModeShape,
 } from '../../api/schemas.ts'
-import { isRefusal, type RegistryRefusal } from '../../registry/refusals.ts'
-import { isProblem } from '../problems.ts'
-import { type Answer, reply, route } from '../route.ts'
-import { fromRegistry, REGISTRY_READS, withRegistry } from '../schema-problems.ts'
+import { reply } from '../route.ts'
+import { found, REGISTRY_CHANGES, schemaRoute } from '../schema-route.ts'
 
 export const schemaSettingRoutes = [
-  route({
+  schemaRoute({
     method: 'GET',
     path: '/api/v1/schemas/level',
     needs: 'viewer',
     verb: 'show global schema level',
-    tag: 'schemas',
     doc: 'The level of compatibility of all subjects without one of their own.',
     answers: { 200: shownLevelShape },
-    problems: REGISTRY_READS,
-    async answer(_request, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return reply(200, await showLevel(its.registry, null))
-    },
+    answer: async (_request, { registry }) => reply(200, await showLevel(registry, null)),
   }),
-  route({
+  schemaRoute({
     method: 'PUT',
     path: '/api/v1/schemas/level',
     needs: 'admin',
     verb: 'set global schema level',
-    tag: 'schemas',
     doc: 'Sets the level of compatibility of all subjects without one of their own.',
     body: levelChangeShape,
     audited: ['level'],
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
-    async answer({ body }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return answerOf(await changeLevel(its.registry, null, body.level), null)
-    },
+    problems: REGISTRY_CHANGES,
+    answer: async ({ body }, { registry }) => found(await changeLevel(registry, null, body.level)),
   }),
-  route({
+  schemaRoute({
     method: 'DELETE',
     path: '/api/v1/schemas/level',
     needs: 'admin',
     verb: 'reset global schema level',
-    tag: 'schemas',
     doc: 'Removes the global level: the default is in force again.',
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
-    async answer(_request, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return answerOf(await changeLevel(its.registry, null, null), null)
-    },
+    problems: REGISTRY_CHANGES,
+    answer: async (_request, { registry }) => found(await changeLevel(registry, null, null)),
   }),
-  route({
+  schemaRoute({
     method: 'GET',
     path: '/api/v1/schemas/subjects/:subject/level',
     needs: 'viewer',
     verb: 'show schema level',
-    tag: 'schemas',
     doc: 'The level of compatibility of a subject, and where it comes from. A subject may have one before it has versions.',
     params: schemaSubjectParams,
     answers: { 200: shownLevelShape },
-    problems: REGISTRY_READS,
-    async answer({ params: { subject } }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return reply(200, await showLevel(its.registry, subject))
-    },
+    answer: async ({ params }, { registry }) => reply(200, await showLevel(registry, params.subject)),
   }),
-  route({
+  schemaRoute({
     method: 'PUT',
     path: '/api/v1/schemas/subjects/:subject/level',
     needs: 'admin',
     verb: 'set schema level',
-    tag: 'schemas',
     doc: 'Sets the level of compatibility of a subject.',
     params: schemaSubjectParams,
     body: levelChangeShape,
     audited: ['level'],
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
-    async answer({ params: { subject }, body }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return answerOf(await changeLevel(its.registry, subject, body.level), subject)
-    },
+    problems: REGISTRY_CHANGES,
+    answer: async ({ params: { subject }, body }, { registry }) =>
+      found(await changeLevel(registry, subject, body.level)),
   }),
-  route({
+  schemaRoute({
     method: 'DELETE',
     path: '/api/v1/schemas/subjects/:subject/level',
     needs: 'admin',
     verb: 'reset schema level',
-    tag: 'schemas',
     doc: 'Removes the level of the subject: the global one is in force again.',
     params: schemaSubjectParams,
     answers: { 200: shownLevelShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
-    async answer({ params: { subject } }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return answerOf(await changeLevel(its.registry, subject, null), subject)
-    },
+    problems: REGISTRY_CHANGES,
+    answer: async ({ params: { subject } }, { registry }) => found(await changeLevel(registry, subject, null)),
   }),
-  route({
+  schemaRoute({
     method: 'GET',
     path: '/api/v1/schemas/mode',
     needs: 'viewer',
     verb: 'show global schema mode',
-    tag: 'schemas',
     doc: 'The mode of all subjects without one of their own.',
     answers: { 200: shownModeShape },
-    problems: REGISTRY_READS,
-    async answer(_request, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return reply(200, await showMode(its.registry, null))
-    },
+    answer: async (_request, { registry }) => reply(200, await showMode(registry, null)),
   }),
-  route({
+  schemaRoute({
     method: 'PUT',
     path: '/api/v1/schemas/mode',
     needs: 'admin',
     verb: 'set global schema mode',
-    tag: 'schemas',
     doc: 'Sets the mode of all subjects without one of their own.',
     body: modeChangeShape,
     audited: ['mode', 'force'],
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
-    async answer({ body }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return answerOf(await changeMode(its.registry, null, body.mode, { isForced: body.force }), null)
-    },
+    problems: REGISTRY_CHANGES,
+    answer: async ({ body }, { registry }) =>
+      found(await changeMode(registry, null, body.mode, { isForced: body.force })),
   }),
-  route({
+  schemaRoute({
     method: 'DELETE',
     path: '/api/v1/schemas/mode',
     needs: 'admin',
     verb: 'reset global schema mode',
-    tag: 'schemas',
     doc: 'Removes the global mode: the default is in force again.',
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
-    async answer(_request, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return answerOf(await changeMode(its.registry, null, null), null)
-    },
+    problems: REGISTRY_CHANGES,
+    answer: async (_request, { registry }) => found(await changeMode(registry, null, null)),
   }),
-  route({
+  schemaRoute({
     method: 'GET',
     path: '/api/v1/schemas/subjects/:subject/mode',
     needs: 'viewer',
     verb: 'show schema mode',
-    tag: 'schemas',
     doc: 'The mode of a subject, and where it comes from. A subject may have one before it has versions.',
     params: schemaSubjectParams,
     answers: { 200: shownModeShape },
-    problems: REGISTRY_READS,
-    async answer({ params: { subject } }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return reply(200, await showMode(its.registry, subject))
-    },
+    answer: async ({ params }, { registry }) => reply(200, await showMode(registry, params.subject)),
   }),
-  route({
+  schemaRoute({
     method: 'PUT',
     path: '/api/v1/schemas/subjects/:subject/mode',
     needs: 'admin',
     verb: 'set schema mode',
-    tag: 'schemas',
     doc: 'Sets the mode of a subject.',
     params: schemaSubjectParams,
     body: modeChangeShape,
     audited: ['mode', 'force'],
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
-    async answer({ params: { subject }, body }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return answerOf(await changeMode(its.registry, subject, body.mode, { isForced: body.force }), subject)
-    },
+    problems: REGISTRY_CHANGES,
+    answer: async ({ params: { subject }, body }, { registry }) =>
+      found(await changeMode(registry, subject, body.mode, { isForced: body.force })),
   }),
-  route({
+  schemaRoute({
     method: 'DELETE',
     path: '/api/v1/schemas/subjects/:subject/mode',
     needs: 'admin',
     verb: 'reset schema mode',
-    tag: 'schemas',
     doc: 'Removes the mode of the subject: the global one is in force again.',
     params: schemaSubjectParams,
     answers: { 200: shownModeShape },
-    problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'CONFLICT, UNREADABLE' },
-    async answer({ params: { subject } }, rooms) {
-      const its = withRegistry(rooms)
-      if (isProblem(its)) return its
-      return answerOf(await changeMode(its.registry, subject, null), subject)
-    },
+    problems: REGISTRY_CHANGES,
+    answer: async ({ params: { subject } }, { registry }) => found(await changeMode(registry, subject, null)),
   }),
 ]
-
-function answerOf(changed: object | RegistryRefusal, subject: string | null): Answer {
-  return isRefusal(changed) ? fromRegistry(changed, { subject }) : reply(200, changed)
-}

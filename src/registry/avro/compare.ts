@@ -5,7 +5,6 @@
 // one loop drives them.
 
 import type { Difference } from '../format.ts'
-import { clipped } from './json-text.ts'
 import {
   type AvroSchema,
   type AvroType,
@@ -17,6 +16,7 @@ import {
   nameOf,
   type RecordType,
 } from './schema-model.ts'
+import { clipped } from './words.ts'
 
 /** No caller needs more reasons. */
 const MOST_DIFFERENCES = 100

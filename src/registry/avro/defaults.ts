@@ -1,9 +1,10 @@
 // Whether the default of a field is a value of its type, as Java's Avro 1.12 decides it: the default of a union may fit
 // any branch, and a default of an enum or a fixed is any string.
 
+import { isObject, type Json, JsonNumber } from '../json-text.ts'
 import { doubleText } from './java-text.ts'
-import { isObject, type Json, JsonNumber, kindOf } from './json-text.ts'
 import type { AvroType } from './schema-model.ts'
+import { kindOf } from './words.ts'
 
 /** Returns why the value is no default of the type, or null if it is one. */
 export function checkDefault(type: AvroType, value: Json): string | null {

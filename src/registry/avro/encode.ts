@@ -2,18 +2,10 @@
 // name of its branch, if exactly one branch fits. Fields that the text leaves out get their default.
 
 import { type Fault, MOST_LEVELS } from '../format.ts'
+import { InvalidJson, isObject, type Json, JsonNumber, type JsonObject, readJson } from '../json-text.ts'
 import { ByteSink } from './byte-sink.ts'
-import {
-  clipped,
-  InvalidJson,
-  isObject,
-  type Json,
-  JsonNumber,
-  type JsonObject,
-  kindOf,
-  readJson,
-} from './json-text.ts'
 import { type AvroProgram, KINDS } from './program.ts'
+import { clipped, kindOf } from './words.ts'
 
 /** A level of Avro is up to two of JSON: a union and the value in it. */
 const MOST_JSON_LEVELS = 2 * MOST_LEVELS + 8

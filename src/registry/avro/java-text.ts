@@ -1,7 +1,7 @@
 // JSON text as Java's Jackson writes it, to the character: numbers, escapes, members. The canonical text of a schema
 // decides whether two schemas are the same, therefore it must be the text that other registries keep.
 
-import { type Json, JsonNumber } from './json-text.ts'
+import { type Json, JsonNumber } from '../json-text.ts'
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters.
 const ESCAPED = /["\\\u0000-\u001f]/g

@@ -139,7 +139,7 @@ test('fields that are left out get their default', () => {
 
 test('text that is no value of the schema is refused with the place', () => {
   const rows: readonly (readonly [string, string, string])[] = [
-    ['"int"', '{', 'it is no JSON: line 1, column 2: the end stands where a member name in quotes is expected'],
+    ['"int"', '{', 'it is no JSON: line 1, column 2: expected a name in quotes, found the end'],
     ['"int"', '2147483648', 'at the top: expected an integer of 32 bits, not 2147483648'],
     ['"long"', '9223372036854775808', 'at the top: expected an integer of 64 bits, not 9223372036854775808'],
     ['"long"', '1.0', 'at the top: expected an integer of 64 bits, not 1.0'],

@@ -1,7 +1,7 @@
 // Which logical types Java's Avro 1.12 knows, and when it ignores one as invalid (Avro 1.12 specification, "Logical
 // Types"). Nothing but the normalized text depends on it: readers see the type below.
 
-import { JsonNumber } from './json-text.ts'
+import { JsonNumber } from '../json-text.ts'
 import type { AvroType } from './schema-model.ts'
 
 const ON_TYPES: Readonly<Record<string, readonly AvroType['kind'][]>> = {

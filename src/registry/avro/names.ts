@@ -1,8 +1,8 @@
 // Names of types, fields and symbols (Avro 1.12 specification, "Names").
 
 import { InvalidSchema, type Strictness } from '../format.ts'
-import { clipped } from './json-text.ts'
 import type { Name } from './schema-model.ts'
+import { clipped } from './words.ts'
 
 const PART = /^[A-Za-z_][A-Za-z0-9_]*$/
 

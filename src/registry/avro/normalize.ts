@@ -1,9 +1,9 @@
 // The schema that Confluent's registry keeps under `normalize`: properties and aliases sorted, a known logical type
 // first, defaults in the form of their type, empty documentation dropped.
 
+import { isObject, type Json, JsonNumber } from '../json-text.ts'
 import { branchOf } from './defaults.ts'
 import { byName, doubleText, floatText } from './java-text.ts'
-import { isObject, type Json, JsonNumber } from './json-text.ts'
 import { isValidLogicalType } from './logical-type.ts'
 import {
   type AvroSchema,

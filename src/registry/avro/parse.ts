@@ -2,17 +2,8 @@
 // Schema.Parser accepts but types that are used before they are defined, which only its version 1.12 reads.
 
 import { InvalidSchema, MOST_SCHEMA_LEVELS, type SchemaText, type Strictness } from '../format.ts'
+import { InvalidJson, isObject, type Json, JsonNumber, type JsonObject, readJson } from '../json-text.ts'
 import { checkDefault, doubleDefault } from './defaults.ts'
-import {
-  clipped,
-  InvalidJson,
-  isObject,
-  type Json,
-  JsonNumber,
-  type JsonObject,
-  kindOf,
-  readJson,
-} from './json-text.ts'
 import { checkName, checkPart, nameFrom } from './names.ts'
 import {
   type AvroSchema,
@@ -28,6 +19,7 @@ import {
   type Properties,
   type RecordType,
 } from './schema-model.ts'
+import { clipped, kindOf } from './words.ts'
 
 /** A field of a record is three levels of JSON and one of the schema. Defaults and properties need a few more. */
 const MOST_JSON_LEVELS = 4 * MOST_SCHEMA_LEVELS
@@ -48,7 +40,7 @@ export function parseSchema({ text, dependencies }: SchemaText, strictness: Stri
 
 function jsonFrom(text: string, place: string): Json {
   try {
-    return readJson(text, MOST_JSON_LEVELS, 'with comments')
+    return readJson(text, MOST_JSON_LEVELS, { hasComments: true })
   } catch (error) {
     if (!(error instanceof InvalidJson)) throw error
     throw new InvalidSchema(`${place === '' ? 'the schema' : place} is no JSON: ${error.message}`, { cause: error })

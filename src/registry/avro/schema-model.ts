@@ -1,7 +1,7 @@
 // A parsed Avro schema: types with the attributes that Java's Avro keeps. A named type that the text uses twice is one
 // object; the compatibility check relies on it.
 
-import type { Json } from './json-text.ts'
+import type { Json } from '../json-text.ts'
 
 export type PrimitiveKind = 'null' | 'boolean' | 'int' | 'long' | 'float' | 'double' | 'bytes' | 'string'
 

@@ -3,10 +3,10 @@
 
 import { isUtf8 } from 'node:buffer'
 import { type Fault, MOST_EMPTY_ELEMENTS, MOST_LEVELS, type Walker } from '../format.ts'
-import { clipped } from './json-text.ts'
 import type { AvroProgram } from './program.ts'
 import * as op from './program.ts'
 import { characterStart, utf8Until } from './utf8.ts'
+import { clipped } from './words.ts'
 
 /** A longer text is checked in parts of this many bytes, and may be left in between. */
 const PART_BYTES = 16 * 1024

@@ -3,9 +3,10 @@
 // end. Stored schemas are not checked again.
 
 import { InvalidSchema } from '../format.ts'
+import { isArray, isObject, type JsonObject } from '../json-text.ts'
 import type { Documents, Place } from './documents.ts'
 import { isOnlyRef, isSchema } from './drafts.ts'
-import { isArray, isObject, type JsonObject, plain } from './json-text.ts'
+import { plain } from './json-values.ts'
 import { checkAgainstDraft } from './meta-schemas.ts'
 import { patternOf } from './patterns.ts'
 

@@ -2,8 +2,8 @@
 // anchor is, and resolves `$ref`s. It reads nothing from outside: a document that is not given does not exist.
 
 import { type Dependency, InvalidSchema, MOST_LEVELS, MOST_SCHEMA_LEVELS } from '../format.ts'
+import { InvalidJson, isArray, isObject, type Json, type JsonObject, readJson } from '../json-text.ts'
 import { type Draft, draftOf, escaped, forEachInner, isOnlyRef, isSchema } from './drafts.ts'
-import { isArray, isObject, type Json, type JsonObject, NotJson, readJson } from './json-text.ts'
 import { metaSchemaText } from './meta-schemas.ts'
 
 /** A part of a document with its own base URI: the document itself, or a schema in it with an `$id`. */
@@ -196,7 +196,7 @@ export function readSchema(text: string): boolean | JsonObject {
   try {
     value = readJson(text, MOST_LEVELS)
   } catch (cause) {
-    if (!(cause instanceof NotJson)) throw cause
+    if (!(cause instanceof InvalidJson)) throw cause
     throw new InvalidSchema(`the schema is not JSON: ${cause.message}`, { cause })
   }
   if (!isSchema(value)) throw new InvalidSchema('a JSON schema is an object or a boolean')

@@ -1,6 +1,6 @@
 // The drafts of JSON Schema, and the keywords whose values are schemas. Not their meaning: nodes.ts and modern.ts.
 
-import { isArray, isObject, type Json, type JsonObject } from './json-text.ts'
+import { isArray, isObject, type Json, type JsonObject } from '../json-text.ts'
 
 /** A draft by its year of birth, so that drafts compare: draft-04, draft-06, draft-07, 2019-09, 2020-12. */
 export type Draft = 4 | 6 | 7 | 2019 | 2020

@@ -1,10 +1,11 @@
 // JSON Schema as a format of the registry (format.ts): drafts 4, 6, 7, 2019-09 and 2020-12.
 
 import { type Format, InvalidSchema, type SchemaText, type Strictness } from '../format.ts'
+import { isObject, type JsonObject } from '../json-text.ts'
 import { checkSchema } from './check.ts'
 import { differences } from './compare.ts'
 import { Documents, readSchema } from './documents.ts'
-import { isObject, type JsonObject, writeJson } from './json-text.ts'
+import { writeJson } from './json-values.ts'
 import { judgeOf } from './judge.ts'
 import { type JsonProgram, programOf } from './modern.ts'
 import { Nodes } from './schema-nodes.ts'

@@ -2,9 +2,10 @@
 // that judge values are in it, each with the meaning that its own draft gives it. So the validators know one draft, and
 // resolve nothing: a schema that is referred to stands under `$defs` and is named by its number.
 
+import { isArray, isObject, type Json, JsonNumber, type JsonObject } from '../json-text.ts'
 import type { Documents, Place } from './documents.ts'
 import { type Draft, isOnlyRef, isSchema } from './drafts.ts'
-import { define, isArray, isObject, type Json, JsonNumber, type JsonObject, plain } from './json-text.ts'
+import { define, plain } from './json-values.ts'
 import { cutWide } from './wide.ts'
 
 /** Plain data: the text of the schema for the validators, and the key by which they remember it. */

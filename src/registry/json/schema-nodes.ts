@@ -1,9 +1,10 @@
 // The nodes of a schema. They are made when they are first asked for, so a schema that refers to itself is no special
 // case. Schemas that are written alike share a node, so they are compared once.
 
+import type { JsonObject } from '../json-text.ts'
 import type { Documents, Place } from './documents.ts'
 import { isOnlyRef } from './drafts.ts'
-import { digestOf, type JsonObject } from './json-text.ts'
+import { digestOf } from './json-values.ts'
 import type { Node, Part } from './nodes.ts'
 import { part, SchemaReader } from './schema-reader.ts'
 

@@ -1,8 +1,9 @@
 // Reads the keywords of one schema into nodes: one for each kind of values that they are about.
 
+import { isArray, isObject, type Json, JsonNumber, type JsonObject } from '../json-text.ts'
 import type { Documents, Place } from './documents.ts'
 import { isSchema } from './drafts.ts'
-import { digestOf, isArray, isObject, type Json, JsonNumber, type JsonObject, keyOfJson } from './json-text.ts'
+import { digestOf, keyOfJson } from './json-values.ts'
 import type { ArrayNode, Common, Node, NumberNode, ObjectNode, Part, Rest, StringNode } from './nodes.ts'
 import { patternOf } from './patterns.ts'
 

@@ -19,11 +19,13 @@ export class Miss {
 /** A batch may name this many schemas, and they may have this many bytes together. */
 const MOST_SCHEMAS = 256
 const MOST_BYTES = 32 << 20
+/** Messages of one schema may each have a subject. */
+const MOST_SUBJECTS = 256
 
 export class BatchMemory {
-  /** True once the batch has named an id that no schema has. */
-  hasInvented = false
   readonly #knowledge: Knowledge
+  readonly #namedSubjects = new Set<string>()
+  readonly #namedSchemas = new Set<string>()
   readonly #subjects = new Map<string, { readonly now: SubjectNow; readonly isFresh: boolean }>()
   readonly #schemas = new Map<string, JudgedSchema | UnusableSchema>()
   readonly #guids = new Map<SchemaKey, string | null>()
@@ -31,14 +33,26 @@ export class BatchMemory {
   /** One for each question, so that a question is asked once. */
   readonly #misses = new Map<string, Miss>()
   #bytes = 0
+  #hasInvented = false
 
   constructor(knowledge: Knowledge) {
     this.#knowledge = knowledge
   }
 
-  /** True if the batch names more schemas than one batch may. */
-  get isFull(): boolean {
-    return this.#schemas.size > MOST_SCHEMAS || this.#bytes > MOST_BYTES
+  /** Notes that the batch names a subject. Returns false if it named as many others before as one batch may. */
+  takesSubject(name: string): boolean {
+    if (this.#namedSubjects.has(name)) return true
+    if (this.#namedSubjects.size === MOST_SUBJECTS) return false
+    this.#namedSubjects.add(name)
+    return true
+  }
+
+  /** Notes that the batch names a schema. Returns false if it named as many others before as one batch may. */
+  takesSchema(guid: string): boolean {
+    if (this.#namedSchemas.has(guid)) return true
+    if (this.#namedSchemas.size === MOST_SCHEMAS || this.#bytes > MOST_BYTES) return false
+    this.#namedSchemas.add(guid)
+    return true
   }
 
   subject(name: string): SubjectNow | Miss {
@@ -56,15 +70,20 @@ export class BatchMemory {
     return pinned?.isFresh ? pinned.now : this.#refresh(name)
   }
 
-  guidOf(key: SchemaKey): string | null | Miss {
+  /**
+   * Returns null if no schema has the id. Undefined: it is not looked up. Once the batch has named an id that no schema
+   * has, it is refused anyway, and it may invent millions of them.
+   */
+  guidOf(key: SchemaKey): string | null | undefined | Miss {
     const pinned = this.#guids.get(key)
     if (pinned !== undefined) return pinned
     const guid = this.#knowledge.guidOf(key)
     if (guid === undefined) {
+      if (this.#hasInvented) return undefined
       return this.#miss(`id ${key}`, async () => {
         const found = await this.#knowledge.lookUp(key)
         this.#guids.set(key, found)
-        if (found === null) this.hasInvented = true
+        if (found === null) this.#hasInvented = true
       })
     }
     // A batch may invent millions of ids, so those that are known not to exist are not kept.

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
 import { judgedTopic, named, openJudgeWorld, type WayToName } from '../../../testing/judge-world.ts'
 import { accepted } from '../../../testing/registry-world.ts'
+import { SimulatedClock } from '../../../testing/sim/clock.ts'
 import { codecs } from '../../protocol/compression.ts'
 import { INVALID_RECORD, isRefusal, KAFKA_STORAGE_ERROR } from '../../protocol/errors.ts'
 import { framed, SCHEMA_ID_HEADERS } from '../payload/framing.ts'
@@ -252,6 +253,23 @@ test('while the store is away nothing passes unseen: the answer is retriable', a
   assert.deepEqual(await broken(T, [{ value: framed(id, V1_BODY) }]), [])
 })
 
+test('a batch waits 20 s for its schemas; then it is refused for now, or passes unchecked where bad ones are counted', async t => {
+  const clock = new SimulatedClock()
+  const { store, judged, counts } = openJudgeWorld(t, { clock })
+  store.faults.hold('all')
+  t.after(() => store.faults.release())
+  const counting = judgedTopic('counted', { schemaValidationAction: 'count' })
+  const verdicts = [judged(T, one(hex('ff'))), judged(counting, one(hex('ff')))]
+  const decided = Promise.all(verdicts)
+  await clock.advance(19_900)
+  assert.equal(await Promise.race([decided, Promise.resolve('waits')]), 'waits')
+  await clock.advance(200)
+  const [refusal, passed] = await decided
+  assert.ok(isRefusal(refusal) && refusal.code === KAFKA_STORAGE_ERROR.code && refusal.retriable, String(refusal))
+  assert.equal(passed, null)
+  assert.deepEqual(await counts(counting), { 'not-checked': 1 })
+})
+
 test('100,000 invented ids cost few look-ups, by topic name and by record name', async t => {
   const { store, broken, judged, register, registry } = openJudgeWorld(t)
   const { id } = await register('t-value', ORDER_V1)
@@ -275,6 +293,23 @@ test('100,000 invented ids cost few look-ups, by topic name and by record name',
   assert.ok(isRefusal(late) && late.code === KAFKA_STORAGE_ERROR.code, JSON.stringify(late))
   assert.ok(asked() - before < 300, `${asked() - before} calls`)
   assert.deepEqual(await broken(byRecord, [good]), [])
+})
+
+test('a batch names at most 256 schemas and 256 subjects', async t => {
+  const { broken, register, registry } = openJudgeWorld(t)
+  const order = (at: number) => ({ ...ORDER_V1, doc: String(at) })
+  const ids = []
+  for (let at = 0; at < 260; at++) ids.push((await register('t-value', order(at))).id)
+  const records = ids.map(id => ({ value: framed(id, V1_BODY) }))
+  const late = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, at) => `${from + at} value too-many-schemas`)
+  assert.deepEqual(await broken(T, records.slice(0, 256)), [])
+  assert.deepEqual(await broken(T, [...records, ...records]), [...late(256, 260), ...late(260 + 256, 520)])
+  const messages = Array.from({ length: 300 }, (_, at) => `message M${at} {}`)
+  const { id } = accepted(await registry.register('m', { schema: messages.join('\n'), type: 'PROTOBUF' }))
+  const byMessage = messages.map((_, at) => ({ value: framed(id, writeIndexes([at])) }))
+  const byRecord = judgedTopic('t', { confluentValueSubjectNameStrategy: 'RecordName' })
+  assert.deepEqual(await broken(byRecord, byMessage), late(256, 300))
 })
 
 test('2^31 items without bytes, and records with many headers, are refused in little time', async t => {

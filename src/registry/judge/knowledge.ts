@@ -9,7 +9,7 @@
 
 import { BoundedCache } from '../../base/bounded-cache.ts'
 import type { Clock } from '../../base/clock.ts'
-import { coalesce } from '../../base/coalesce.ts'
+import { coalesce, coalesceEach } from '../../base/coalesce.ts'
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../../protocol/errors.ts'
 import { UnreadableDocument } from '../../store/store.ts'
 import type { Policy } from '../format.ts'
@@ -66,7 +66,7 @@ export class Knowledge {
   )
   /** When each id was looked up that no schema has. */
   readonly #invented = new BoundedCache<SchemaKey, number>(INVENTED_BYTES, () => 200)
-  readonly #loads = new Map<string, { waiting: number; readonly load: () => Promise<SubjectNow> }>()
+  readonly #loadInTurn = coalesceEach<string, SubjectNow>()
   #maxId = 0
   readonly #askMaxId = coalesce(() => this.#judged.maxId())
   #inventedSinceMs = Number.NEGATIVE_INFINITY
@@ -85,14 +85,7 @@ export class Knowledge {
 
   /** Resolves with the subject as the store has it at this call, or later. Throws what the store throws. */
   async loadSubject(name: string): Promise<SubjectNow> {
-    const loads = this.#loads.get(name) ?? { waiting: 0, load: coalesce(() => this.#judged.load(name)) }
-    this.#loads.set(name, loads)
-    loads.waiting++
-    try {
-      return await loads.load()
-    } finally {
-      if (--loads.waiting === 0) this.#loads.delete(name)
-    }
+    return await this.#loadInTurn(name, () => this.#judged.load(name))
   }
 
   /** Undefined: it has to be loaded. */

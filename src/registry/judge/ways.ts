@@ -30,6 +30,10 @@ interface Judged {
 const MOST_WAYS = 1_024
 
 const PASS: Way = Object.freeze({ kind: 'pass' })
+const TOO_MANY = Object.freeze({
+  kind: 'broken',
+  rule: broken('too-many-schemas', 'the batch names more schemas or subjects than one batch may'),
+} as const)
 
 export class Ways {
   readonly rule: Rule
@@ -87,11 +91,8 @@ export class Ways {
 
   #byRecordName(key: SchemaKey): Way | Miss {
     const guid = this.#memory.guidOf(key)
-    if (guid instanceof Miss) {
-      // The batch is refused anyway, so a flood of invented ids costs few look-ups.
-      if (!this.#memory.hasInvented) return guid
-      return this.#isCounting ? unknown(`no schema is known that has the ${keyText(key)}`) : PASS
-    }
+    if (guid instanceof Miss) return guid
+    if (guid === undefined) return this.#isCounting ? unknown(`no schema is known that has the ${keyText(key)}`) : PASS
     if (guid === null) return unknown(`no schema has the ${keyText(key)}`)
     const schema = this.#schema(guid)
     if (schema instanceof Miss || 'kind' in schema) return schema
@@ -106,6 +107,7 @@ export class Ways {
       const why = `the schema with the ${keyText(key)} has no record name, which ${strategy} needs to find the subject`
       return this.rule.isRequired ? { kind: 'broken', rule: broken('no-subject', why) } : PASS
     }
+    if (!this.#memory.takesSubject(name)) return TOO_MANY
     const subject = this.#memory.subject(name)
     if (subject instanceof Miss) return subject
     if (subject.latest === null) return this.#withoutSubject(name)
@@ -150,14 +152,10 @@ export class Ways {
   }
 
   #schema(guid: string): JudgedSchema | Miss | (Way & { readonly kind: 'broken' }) {
+    if (!this.#memory.takesSchema(guid)) return TOO_MANY
     const schema = this.#memory.schema(guid)
-    if (!(schema instanceof Miss) && 'why' in schema) {
-      return { kind: 'broken', rule: broken('unusable-schema', `nothing can be judged by its schema: ${schema.why}`) }
-    }
-    if (this.#memory.isFull) {
-      return { kind: 'broken', rule: broken('too-many-schemas', 'the batch names more schemas than one batch may') }
-    }
-    return schema
+    if (schema instanceof Miss || !('why' in schema)) return schema
+    return { kind: 'broken', rule: broken('unusable-schema', `nothing can be judged by its schema: ${schema.why}`) }
   }
 }
 

@@ -3,10 +3,9 @@
 
 import type { Fault } from '../format.ts'
 import { MOST_LEVELS } from '../format.ts'
+import { InvalidJson, type Json, JsonNumber, readJson } from '../json-text.ts'
 import { BackwardsBuffer } from './backwards.ts'
 import type { JsonForm } from './decode.ts'
-import type { JsonValue } from './json-text.ts'
-import { InvalidJson, JsonNumber, parseJson } from './json-text.ts'
 import * as known from './known-values.ts'
 import { bytesOf } from './literals.ts'
 import type { ProgramField, ProgramMessage, ProtobufProgram } from './program.ts'
@@ -23,7 +22,7 @@ export function encode(
 ): Uint8Array | Fault {
   const encoder = new Encoder(program, mostBytes, form)
   try {
-    return encoder.encode(message, parseJson(json))
+    return encoder.encode(message, readJson(json, MOST_LEVELS, { mayRepeat: false }))
   } catch (error) {
     if (!(error instanceof InvalidJson)) throw error
     return { reason: 'bad-value', message: error.message }
@@ -45,12 +44,12 @@ class Encoder {
     this.#out = new BackwardsBuffer(mostBytes)
   }
 
-  encode(message: number, json: JsonValue): Uint8Array {
+  encode(message: number, json: Json): Uint8Array {
     this.#message(message, json, '$')
     return this.#out.result()
   }
 
-  #message(message: number, json: JsonValue, path: string): void {
+  #message(message: number, json: Json, path: string): void {
     const type = this.#program.messages[message]
     if (type === undefined) throw new InvalidJson(`${path}: the schema has no such message`)
     if (++this.#level > MOST_LEVELS) throw new InvalidJson(`${path}: more than ${MOST_LEVELS} levels`)
@@ -62,8 +61,8 @@ class Encoder {
     if (this.#out.isTooLarge) throw new InvalidJson(`${path}: the payload has more than ${this.#most} bytes`)
   }
 
-  #members(message: number, type: ProgramMessage, members: ReadonlyMap<string, JsonValue>, path: string): void {
-    const byNumber = new Map<number, readonly [ProgramField, JsonValue, string]>()
+  #members(message: number, type: ProgramMessage, members: ReadonlyMap<string, Json>, path: string): void {
+    const byNumber = new Map<number, readonly [ProgramField, Json, string]>()
     const oneofs = new Map<number, string>()
     for (const [key, value] of members) {
       const field = this.#fieldsOf(message).get(key)
@@ -101,18 +100,18 @@ class Encoder {
     return fields
   }
 
-  #field(field: ProgramField, json: JsonValue, path: string): void {
+  #field(field: ProgramField, json: Json, path: string): void {
     if (field.isMap) this.#map(field, json, path)
     else if (field.isRepeated) this.#list(field, json, path)
     else if (field.hasPresence || !this.#isDefault(field, json)) this.#single(field, json, path)
   }
 
-  #list(field: ProgramField, json: JsonValue, path: string): void {
+  #list(field: ProgramField, json: Json, path: string): void {
     if (!Array.isArray(json)) throw new InvalidJson(`${path}: expected a list`)
     if (json.length === 0) return
     const before = this.#out.size
     for (let index = json.length - 1; index >= 0; index--) {
-      const item = json[index] as JsonValue
+      const item = json[index] as Json
       if (field.isPacked) this.#scalar(field, item, `${path}[${index}]`)
       else this.#single(field, item, `${path}[${index}]`)
     }
@@ -121,12 +120,12 @@ class Encoder {
     this.#out.tag(field.number, WIRE.bytes)
   }
 
-  #isDefault(field: ProgramField, json: JsonValue): boolean {
+  #isDefault(field: ProgramField, json: Json): boolean {
     if (field.type !== 'enum' || typeof json !== 'string') return scalars.isDefault(field, json)
     return this.#program.enums[field.of]?.numbers.get(json) === 0
   }
 
-  #single(field: ProgramField, json: JsonValue, path: string): void {
+  #single(field: ProgramField, json: Json, path: string): void {
     if (field.type === 'message') {
       const before = this.#out.size
       this.#message(field.of, json, path)
@@ -143,7 +142,7 @@ class Encoder {
     if (this.#out.isTooLarge) throw new InvalidJson(`${path}: the payload has more than ${this.#most} bytes`)
   }
 
-  #map(field: ProgramField, json: JsonValue, path: string): void {
+  #map(field: ProgramField, json: Json, path: string): void {
     const [key, value] = this.#program.messages[field.of]?.fields ?? []
     if (key === undefined || value === undefined) throw new InvalidJson(`${path}: the map has no key or no value`)
     for (const [name, item] of [...membersOf(json, path, 'a map')].reverse()) {
@@ -155,7 +154,7 @@ class Encoder {
     }
   }
 
-  #scalar(field: ProgramField, json: JsonValue, path: string): void {
+  #scalar(field: ProgramField, json: Json, path: string): void {
     switch (field.type) {
       case 'string':
         this.#bytes(Buffer.from(scalars.stringOf(json, path)))
@@ -203,7 +202,7 @@ class Encoder {
     }
   }
 
-  #enum(field: ProgramField, json: JsonValue, path: string): number {
+  #enum(field: ProgramField, json: Json, path: string): number {
     const type = this.#program.enums[field.of]
     if (type === undefined) throw new InvalidJson(`${path}: the schema has no such enum`)
     if (json === null && type.fullName === known.NULL_VALUE) return 0
@@ -223,7 +222,7 @@ class Encoder {
   }
 
   /** Writes messages whose JSON has a form of its own; false if the JSON has the usual form. */
-  #special(type: ProgramMessage, json: JsonValue, path: string): boolean {
+  #special(type: ProgramMessage, json: Json, path: string): boolean {
     const { fullName } = type
     const [first] = type.fields
     if (first !== undefined && known.isWrapper(fullName)) {
@@ -242,7 +241,7 @@ class Encoder {
     return true
   }
 
-  #seconds(fullName: string, json: JsonValue, path: string): boolean {
+  #seconds(fullName: string, json: Json, path: string): boolean {
     if (typeof json !== 'string') return false
     const isTime = fullName === known.TIMESTAMP
     const value = isTime ? known.timestampOf(json) : known.durationOf(json)
@@ -262,7 +261,7 @@ class Encoder {
   }
 
   /** An object with "@type" whose message the schema has. All others have the members typeUrl and value. */
-  #any(json: JsonValue, path: string): boolean {
+  #any(json: Json, path: string): boolean {
     if (!(json instanceof Map)) return false
     const url = json.get('@type')
     if (typeof url !== 'string') return false
@@ -282,20 +281,20 @@ class Encoder {
   }
 }
 
-function membersOf(json: JsonValue, path: string, what: string): ReadonlyMap<string, JsonValue> {
+function membersOf(json: Json, path: string, what: string): ReadonlyMap<string, Json> {
   if (json instanceof Map) return json
   throw new InvalidJson(`${path}: expected an object for ${what}`)
 }
 
 /** The field of google.protobuf.Value that holds this JSON. */
-function valueField(type: ProgramMessage, json: JsonValue): ProgramField {
+function valueField(type: ProgramMessage, json: Json): ProgramField {
   const number = json === null ? 1 : jsonKind(json)
   const field = type.fields.find(candidate => candidate.number === number)
   if (field === undefined) throw new TypeError('google.protobuf.Value has not its six fields')
   return field
 }
 
-function jsonKind(json: Exclude<JsonValue, null>): number {
+function jsonKind(json: Exclude<Json, null>): number {
   if (json instanceof JsonNumber) return 2
   if (typeof json === 'string') return 3
   if (typeof json === 'boolean') return 4

@@ -1,7 +1,6 @@
 // JSON to scalar values of Protobuf. Numbers may be strings, as proto3 JSON writes those of 64 bits.
 
-import type { JsonValue } from './json-text.ts'
-import { InvalidJson, JsonNumber } from './json-text.ts'
+import { InvalidJson, type Json, JsonNumber } from '../json-text.ts'
 import type { FieldType, ProgramField } from './program.ts'
 
 const RANGES: Partial<Record<FieldType, readonly [bigint, bigint]>> = {
@@ -19,24 +18,24 @@ const RANGES: Partial<Record<FieldType, readonly [bigint, bigint]>> = {
 
 const LARGEST_FLOAT = 3.4028234663852886e38
 
-export function stringOf(json: JsonValue, path: string): string {
+export function stringOf(json: Json, path: string): string {
   if (typeof json !== 'string') throw expected(path, 'a string', json)
   if (!json.isWellFormed()) throw new InvalidJson(`${path}: the string has half of a surrogate pair`)
   return json
 }
 
 /** Standard and URL-safe base64, with or without padding. */
-export function base64Of(json: JsonValue, path: string): Uint8Array {
+export function base64Of(json: Json, path: string): Uint8Array {
   if (typeof json !== 'string' || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(json)) throw expected(path, 'base64', json)
   return Buffer.from(json, 'base64')
 }
 
-export function booleanOf(json: JsonValue, path: string): boolean {
+export function booleanOf(json: Json, path: string): boolean {
   if (typeof json === 'boolean') return json
   throw expected(path, 'true or false', json)
 }
 
-export function doubleOf(json: JsonValue, path: string): number {
+export function doubleOf(json: Json, path: string): number {
   if (json === 'NaN') return Number.NaN
   if (json === 'Infinity') return Number.POSITIVE_INFINITY
   if (json === '-Infinity') return Number.NEGATIVE_INFINITY
@@ -46,13 +45,13 @@ export function doubleOf(json: JsonValue, path: string): number {
   return value
 }
 
-export function floatOf(json: JsonValue, path: string): number {
+export function floatOf(json: Json, path: string): number {
   const value = doubleOf(json, path)
   if (Number.isFinite(value) && Math.abs(value) > LARGEST_FLOAT) throw expected(path, 'a number of 32 bits', json)
   return value
 }
 
-export function integerOf(type: FieldType, json: JsonValue, path: string): bigint {
+export function integerOf(type: FieldType, json: Json, path: string): bigint {
   const [least, most] = RANGES[type] ?? [0n, 0n]
   const value = wholeNumber(json instanceof JsonNumber ? json.text : json)
   if (value === null || value < least || value > most) {
@@ -71,7 +70,7 @@ function wholeNumber(text: unknown): bigint | null {
 }
 
 /** The key of a map, which JSON writes as a string. */
-export function keyOf(type: FieldType, key: string, path: string): JsonValue {
+export function keyOf(type: FieldType, key: string, path: string): Json {
   if (type === 'string') return key
   if (type !== 'bool') return new JsonNumber(key)
   if (key !== 'true' && key !== 'false') throw expected(path, 'the key true or false', key)
@@ -79,18 +78,18 @@ export function keyOf(type: FieldType, key: string, path: string): JsonValue {
 }
 
 /** True for the value that a field without presence leaves out. */
-export function isDefault(field: ProgramField, json: JsonValue): boolean {
+export function isDefault(field: ProgramField, json: Json): boolean {
   if (field.type === 'string' || field.type === 'bytes') return json === ''
   if (field.type === 'bool') return json === false
   const text = json instanceof JsonNumber ? json.text : json
   return typeof text === 'string' && /^0+(?:\.0*)?(?:[eE][+-]?\d+)?$/.test(text)
 }
 
-function expected(path: string, what: string, json: JsonValue): InvalidJson {
+function expected(path: string, what: string, json: Json): InvalidJson {
   return new InvalidJson(`${path}: expected ${what}, found ${shown(json)}`)
 }
 
-function shown(json: JsonValue): string {
+function shown(json: Json): string {
   if (json instanceof JsonNumber) return json.text.slice(0, 40)
   if (json instanceof Map) return 'an object'
   if (Array.isArray(json)) return 'a list'

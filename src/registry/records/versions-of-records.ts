@@ -26,12 +26,15 @@ export interface Sighting {
 const KEPT_BYTES = 1 << 20
 const KEPT_MS = 2_000
 
+interface Kept {
+  readonly found: VersionOfRecord | null
+  readonly untilMs: number
+  readonly bytes: number
+}
+
 export class VersionsOfRecords {
   readonly #state: RegistryState
-  readonly #kept = new BoundedCache<string, { readonly found: VersionOfRecord | null; readonly untilMs: number }>(
-    KEPT_BYTES,
-    ({ found }) => 500 + 2 * (found?.subject.length ?? 0),
-  )
+  readonly #kept = new BoundedCache<string, Kept>(KEPT_BYTES, ({ bytes }) => bytes)
 
   constructor(state: RegistryState) {
     this.#state = state
@@ -45,7 +48,9 @@ export class VersionsOfRecords {
     const kept = this.#kept.get(key)
     if (kept !== undefined && kept.untilMs > nowMs) return kept.found
     const found = await this.#search(sighting)
-    this.#kept.set(key, { found, untilMs: nowMs + KEPT_MS })
+    // The name of a record may be half a megabyte.
+    const bytes = 500 + 2 * (key.length + (found?.subject.length ?? 0))
+    this.#kept.set(key, { found, untilMs: nowMs + KEPT_MS, bytes })
     return found
   }
 

@@ -1,9 +1,10 @@
 // The schemas, one document each, named by its identity. A document is made once; only its id may change, if the store
-// has lost the document of that id (identities.ts).
+// has lost the document of that id (state.ts).
 //
 //   document schema-content, <guid>   the field `content`: JSON of a StoredContent without its guid
 
 import { BoundedCache } from '../../base/bounded-cache.ts'
+import { coalesceEach } from '../../base/coalesce.ts'
 import { changeDocument } from '../../store/document-keeper.ts'
 import type { DocumentKind } from '../../store/document-kinds.ts'
 import type { Document } from '../../store/store.ts'
@@ -21,7 +22,7 @@ const TYPES: readonly unknown[] = ['AVRO', 'JSON', 'PROTOBUF'] satisfies SchemaT
 export class Contents {
   readonly #rooms: StateRooms
   readonly #kept: BoundedCache<string, StoredContent>
-  readonly #loading = new Map<string, Promise<StoredContent | null>>()
+  readonly #loadInTurn = coalesceEach<string, StoredContent | null>()
 
   constructor(rooms: StateRooms, mostBytes: number) {
     this.#rooms = rooms
@@ -34,13 +35,9 @@ export class Contents {
 
   /** Resolves with null if no such schema is stored. Throws what the store throws, or UnreadableDocument. */
   async get(guid: string): Promise<StoredContent | null> {
-    const kept = this.#kept.get(guid)
-    if (kept !== undefined) return kept
-    const loading = this.#loading.get(guid)
-    if (loading !== undefined) return await loading
-    const load = this.#load(guid).finally(() => this.#loading.delete(guid))
-    this.#loading.set(guid, load)
-    return await load
+    // A load that began earlier may not see a schema that another broker has just answered.
+    const get = async () => this.#kept.get(guid) ?? (await this.#load(guid))
+    return this.#kept.get(guid) ?? (await this.#loadInTurn(guid, get))
   }
 
   /** Like `get`, but the store is asked, because it may have lost what this broker knows. */

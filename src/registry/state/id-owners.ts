@@ -4,6 +4,7 @@
 //   document schema-id, <id>   the field `schema`: JSON of { guid }
 
 import { BoundedCache } from '../../base/bounded-cache.ts'
+import { coalesceEach } from '../../base/coalesce.ts'
 import { changeDocument } from '../../store/document-keeper.ts'
 import type { DocumentKind } from '../../store/document-kinds.ts'
 import { type Document, UnreadableDocument } from '../../store/store.ts'
@@ -19,7 +20,7 @@ const BYTES = 200
 export class IdOwners {
   readonly #rooms: StateRooms
   readonly #kept: BoundedCache<number, string>
-  readonly #loading = new Map<number, Promise<string | null>>()
+  readonly #loadInTurn = coalesceEach<number, string | null>()
 
   constructor(rooms: StateRooms, mostBytes: number) {
     this.#rooms = rooms
@@ -32,13 +33,9 @@ export class IdOwners {
 
   /** Resolves with the guid of the schema; null if no schema has this id. Throws what the store throws. */
   async get(id: number): Promise<string | null> {
-    const kept = this.#kept.get(id)
-    if (kept !== undefined) return kept
-    const loading = this.#loading.get(id)
-    if (loading !== undefined) return await loading
-    const load = this.#load(id).finally(() => this.#loading.delete(id))
-    this.#loading.set(id, load)
-    return await load
+    // A load that began earlier may not see an id that another broker has just given.
+    const get = async () => this.#kept.get(id) ?? (await this.#load(id))
+    return this.#kept.get(id) ?? (await this.#loadInTurn(id, get))
   }
 
   /** Gives the id to the schema, unless it has an owner. Resolves with its owner. */

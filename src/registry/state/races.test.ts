@@ -114,3 +114,26 @@ test('changes of many subjects at once are all in the lists behind them', async 
   await Promise.all(names.map(name => registry.register(name, { schema: toy('R') })))
   assert.deepEqual(await registry.subjects(), names)
 })
+
+for (const [kind, what] of [
+  ['schema-id', 'id'],
+  ['schema-content', 'guid'],
+] as const)
+  test(`a look-up by ${what} joins none that began before another broker gave it`, async t => {
+    const clock = new SimulatedClock()
+    const contents = createMemoryStore(clock)
+    const { store, began, release } = slowRead(contents.beside(), 'load', kind)
+    const registry = openTestRegistry(t, store, { clock })
+    const another = openTestRegistry(t, contents.beside(), { clock })
+    const guid = accepted(await openTestRegistry(t, createMemoryStore(clock), { clock }).register('s', NEW)).guid
+    const find = async () => (what === 'id' ? await registry.byId(1) : await registry.byGuid(guid))
+    const early = find()
+    await began
+    accepted(await another.register('s', NEW))
+    const late = find()
+    release()
+    assert.match(refusedWith(await early), /^40403 /)
+    assert.equal(accepted(await late).schema, NEW.schema)
+  })
+
+const NEW = { schema: toy('R') }

@@ -49,6 +49,13 @@ test('schemas are listed with their subjects, all or the latest', async t => {
   assert.deepEqual(await named({ offset: 1, limit: 1 }), ['a-key 2 2'])
 })
 
+test('a list has at most 1,000 schemas', async t => {
+  const registry = openTestRegistry(t, createMemoryStore(systemClock))
+  for (let at = 0; at <= 1_000; at++) accepted(await registry.register(`s${at}`, { schema: toy('R') }))
+  for (const limit of [undefined, -1, 2_000]) assert.equal((await registry.schemas({ limit })).length, 1_000)
+  assert.equal((await registry.schemas({ offset: 999 })).length, 2)
+})
+
 test('a schema is printed in the form that a client asks for', async t => {
   const registry = await open(t)
   const plain = accepted(await registry.byId(1))

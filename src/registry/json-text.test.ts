@@ -2,8 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fc } from '../../../testing/property.ts'
-import { digestOf, type Json, keyOfJson, NotJson, plain, readJson, writeJson } from './json-text.ts'
+import { fc } from '../../testing/property.ts'
+import { digestOf, keyOfJson, plain, writeJson } from './json/json-values.ts'
+import { InvalidJson, type Json, readJson } from './json-text.ts'
 
 const minified = (text: string) => writeJson(readJson(text, 64))
 
@@ -22,6 +23,21 @@ test('escapes are undone where JSON needs none', () => {
 
 test('of two members with one name the last one counts, at the place of the first one', () => {
   assert.equal(minified('{"a":1,"b":2,"a":3}'), '{"a":3,"b":2}')
+})
+
+test('a repeated member can be refused', () => {
+  assert.throws(
+    () => readJson('{"a":1,"b":{"c":1,"c":2}}', 64, { mayRepeat: false }),
+    /expected no second "c", found ":2}}"/,
+  )
+  assert.equal(writeJson(readJson('{"a":{"b":1},"b":1}', 64, { mayRepeat: false })), '{"a":{"b":1},"b":1}')
+})
+
+test('comments of Java are read where they are allowed', () => {
+  const text = '/* a */ [ // b\n 1 /**/ , "/* no comment */" ] // c'
+  assert.equal(writeJson(readJson(text, 64, { hasComments: true })), '[1,"/* no comment */"]')
+  assert.throws(() => readJson(text, 64), /line 1, column 1: expected a value/)
+  assert.throws(() => readJson('1 /* open', 64, { hasComments: true }), /expected the end of the text/)
 })
 
 test('a member called __proto__ is a member', () => {
@@ -53,7 +69,7 @@ for (const [text, message] of [
   test(`the text ${JSON.stringify(text)} is refused with its place`, () => {
     assert.throws(
       () => readJson(text, 64),
-      (error: Error) => error instanceof NotJson && error.message.startsWith(message),
+      (error: Error) => error instanceof InvalidJson && error.message.startsWith(message),
     )
   })
 }
