@@ -102,7 +102,7 @@ function sorted(toy: Toy): unknown {
 /** The same work as in threads, without threads and limits. */
 export function toyWork(
   formatOf = toyFormat,
-): Pick<SchemaWork, 'examine' | 'compare' | 'compile' | 'serialize' | 'close'> {
+): Pick<SchemaWork, 'examine' | 'compare' | 'compareStored' | 'compile' | 'serialize' | 'close'> {
   const ask = async <T>(call: SchemaCall): Promise<T | Unusable> => {
     try {
       return answerCall(formatOf(call[1]), call) as T
@@ -117,6 +117,7 @@ export function toyWork(
       return why === null ? await ask(['examine', type, source, strictness]) : { kind: 'large', why }
     },
     compare: (type, reader, writer, policy) => ask(['compare', type, reader, writer, policy]),
+    compareStored: (type, reader, writer, policy) => ask(['compare', type, reader, writer, policy]),
     compile: (type, source) => ask(['compile', type, source]),
     serialize: (type, source) => ask(['serialize', type, source]),
     close: async () => {},

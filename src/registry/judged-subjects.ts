@@ -98,7 +98,7 @@ export class JudgedSubjects {
     const { state, work } = this.#rooms
     const [one, other] = await Promise.all([contentOf(state, reader), contentOf(state, writer)])
     if (one.type !== other.type) return [`it is of type ${other.type}, and the latest one of type ${one.type}`]
-    const found = await work.compare(one.type, await sourceOf(state, one), await sourceOf(state, other), policy)
+    const found = await work.compareStored(one.type, await sourceOf(state, one), await sourceOf(state, other), policy)
     return isUnusable(found) ? [found.why] : found.map(({ description }) => description)
   }
 

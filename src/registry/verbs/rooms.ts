@@ -8,7 +8,7 @@ import type { SchemaWork } from '../work/schema-work.ts'
 
 export interface VerbRooms {
   readonly state: RegistryState
-  readonly work: Pick<SchemaWork, 'examine' | 'compare' | 'compile' | 'serialize'>
+  readonly work: Pick<SchemaWork, 'examine' | 'compare' | 'compareStored' | 'compile' | 'serialize'>
   /** The level of subjects while neither they nor the registry have one. */
   readonly defaultLevel: Level
 }

@@ -82,7 +82,17 @@ test('a stored schema does not wait behind submitted ones', async t => {
   const work = open(t, { most: 1, cpuMs: 1_000 })
   const spinning = work.examine('AVRO', source(toy('R', {}, { spin: true })), 'new')
   assert.equal(isUnusable(await work.compile('AVRO', source(toy('R')))), false)
+  const one = source(toy('R'))
+  const other = source(toy('S'))
+  let isCompared = false
+  const compared = work.compare('AVRO', one, other, 'STRICT').then(() => {
+    isCompared = true
+  })
+  // Nor do produce requests wait for the same comparison of a registration, which waits for its thread.
+  assert.deepEqual(await work.compareStored('AVRO', one, other, 'STRICT'), [])
+  assert.equal(isCompared, false)
   assert.equal(isUnusable(await spinning), true)
+  await compared
 })
 
 test('a schema beyond the bounds goes to no thread', async t => {
