@@ -43,7 +43,7 @@ const SLOW_MS = 60_000
 const MOST_SLOW = 1_000
 /** The calls of a slow schema pause for this many times the time that one took, so they take a part of a processor. */
 const REST = 3
-const LONGEST_REST_MS = 1_000
+const LONGEST_REST_MS = 3_000
 
 /** Twice of what the heaviest payload should need (payload-batch.ts). */
 const LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256, stackSizeMb: 4 }
