@@ -26,6 +26,8 @@ export interface JudgeWorldOptions {
   readonly isShared?: boolean
   readonly isOnByDefault?: boolean
   readonly recordCpuMs?: number
+  /** How long the callers of `judged` wait, 30 s by default. */
+  readonly timeoutMs?: number
 }
 
 export interface JudgeWorld {
@@ -45,7 +47,7 @@ export interface JudgeWorld {
 }
 
 export function openJudgeWorld(cleanUp: CleanUp, options: JudgeWorldOptions = {}): JudgeWorld {
-  const { clock = systemClock, isShared = true, isOnByDefault = true, recordCpuMs = 200 } = options
+  const { clock = systemClock, isShared = true, isOnByDefault = true, recordCpuMs = 200, timeoutMs = 30_000 } = options
   const store = options.store ?? createMemoryStore(clock)
   const registry = openTestRegistry(cleanUp, store as Store, { clock, isShared, work: toyWork(formatOf) })
   const metrics = createMetrics()
@@ -60,7 +62,7 @@ export function openJudgeWorld(cleanUp: CleanUp, options: JudgeWorldOptions = {}
     const batch = viewBatch(encodeBatch(records, batchOptions))
     const one = judge.of(topic, batch)
     if (one === null) return 'free'
-    const judging = judgings.start(one, batch, place, 30_000)
+    const judging = judgings.start(one, batch, place, timeoutMs)
     if (judging === null) return null
     if (judging.verdict !== undefined) return judging.verdict
     await new Promise<void>(resolve => {

@@ -133,7 +133,8 @@ export class Judgings {
       if (isRefusal(await this.#lookInTurn(judge, batch, place, looker))) return TOO_LATE
       verdict = await judge.verdict(looker.patience)
     }
-    return verdict
+    // A judge may have stopped before it saw all, and the deadline of the lane is a little later than this one.
+    return verdict === null && looker.patience.isOver ? TOO_LATE : verdict
   }
 
   /** Looks at once if the share has time left in this turn of the loop, else in one of the next turns. */

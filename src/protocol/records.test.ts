@@ -439,3 +439,19 @@ test('a record of 30,000 headers and a batch of 30,000 small records are accepte
   assert.ok(long instanceof BatchView, nameOf(long))
   assert.equal((await readRecords(long.bytes)).length, 30_000)
 })
+
+test('lengths of one, two and three bytes are read, and cut ones are refused', async () => {
+  const sizes = [0, 63, 64, 65, 8_191, 8_192, 8_193]
+  const batch = viewBatch(encodeBatch(sizes.map(size => ({ key: Buffer.alloc(size), value: Buffer.alloc(size) }))))
+  const read = await readRecords(batch.bytes)
+  assert.deepEqual(
+    read.map(({ key, value }) => [key!.length, value!.length]),
+    sizes.map(size => [size, size]),
+  )
+  // The end of the batch cuts the length of the second record, which has two bytes.
+  const one = viewBatch(encodeBatch([{ value: Buffer.alloc(20) }, { value: Buffer.alloc(64) }]))
+  const payload = payloadOf(one)
+  const walk = new RecordWalk(one, payload.subarray(0, 27 + 1))
+  assert.ok(walk.next())
+  assert.throws(() => walk.next(), /record length: the bytes end too early/)
+})

@@ -506,12 +506,19 @@ export class RecordWalk {
   #varint(what: string, maxBytes = 5): number {
     const payload = this.#payload
     const end = this.#end
-    if (this.#at < end) {
-      // Most numbers have one byte.
-      const byte = payload[this.#at]!
+    const at = this.#at
+    if (at < end) {
+      // Most numbers have one byte or two.
+      const byte = payload[at]!
       if (byte < 0x80) {
-        this.#at++
+        this.#at = at + 1
         return byte & 1 ? -(byte >> 1) - 1 : byte >> 1
+      }
+      const second = at + 1 < end ? payload[at + 1]! : 0x80
+      if (second < 0x80) {
+        this.#at = at + 2
+        const magnitude = ((byte & 0x7f) >> 1) | (second << 6)
+        return byte & 1 ? -magnitude - 1 : magnitude
       }
     }
     let magnitude = 0

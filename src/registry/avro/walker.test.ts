@@ -195,3 +195,17 @@ test('a program can be sent to another thread', () => {
   walker.begin(Buffer.from([2, 0]), 0, 2)
   assert.equal(walker.run(100), null)
 })
+
+test('lengths of one, two and three bytes are read, negative and cut ones are refused', () => {
+  for (const type of ['"string"', '"bytes"']) {
+    for (const size of [0, 63, 64, 65, 8_191, 8_192, 8_193]) {
+      const rest = [size * 2]
+      while (rest.at(-1)! >= 128) rest.push(...[rest.pop()!].flatMap(each => [(each & 127) | 128, each >> 7]))
+      assert.equal(message(type, Buffer.concat([Buffer.from(rest), Buffer.alloc(size, 'x')])), 'valid', `${size}`)
+      const cut = Buffer.concat([Buffer.from(rest), Buffer.alloc(Math.max(0, size - 1), 'x')])
+      if (size > 0) assert.match(message(type, cut), new RegExp(`a length of ${size} with ${size - 1} bytes left`))
+    }
+    assert.match(message(type, '81 01'), /a length of -65/)
+    assert.match(message(type, '80'), /the payload ends within a value/)
+  }
+})

@@ -2,6 +2,7 @@
 // more than readers do: the bits of a number beyond its width, UTF-8, and the length that a block claims.
 
 import { isUtf8 } from 'node:buffer'
+import { asciiUntil } from '../ascii.ts'
 import { type Fault, MOST_EMPTY_ELEMENTS, MOST_LEVELS, type Walker } from '../format.ts'
 import type { AvroProgram } from './program.ts'
 import * as op from './program.ts'
@@ -15,9 +16,6 @@ const PART_STEPS = 256
 
 /** Words of a frame: where to go on, the items that are left (-1: a record), where the block ends (-1: not known). */
 const FRAME = 3
-
-/** The bits of four bytes that ASCII has not. */
-const NOT_ASCII = 0x80808080 | 0
 
 /** The result of `#count` if it has set the fault. */
 const FAILED = -1
@@ -136,6 +134,10 @@ export class AvroWalker implements Walker {
             if ((length & 1) === 1) return this.#negative(start, pc, top, (-1 - length) / 2)
             length >>>= 1
             at++
+          } else if (length >= 0 && (length & 1) === 0 && at + 1 < to && bytes[at + 1]! < 0x80) {
+            // A length of two bytes, without a call: most texts have one byte or two.
+            length = ((length & 0x7f) >>> 1) | (bytes[at + 1]! << 6)
+            at += 2
           } else {
             at = this.#long(at)
             if (at < 0) return this.#badLong(start, pc, top)
@@ -155,9 +157,7 @@ export class AvroWalker implements Walker {
               if (this.#fault !== null) return this.#fault
               if (this.#textEnd >= 0) return 'more'
             } else {
-              const wordsEnd = end - 3
-              while (at < wordsEnd && (view.getInt32(at, true) & NOT_ASCII) === 0) at += 4
-              while (at < end && bytes[at]! < 0x80) at++
+              at = asciiUntil(bytes, view, at, end)
               if (at < end) {
                 const wrong = utf8Until(bytes, at, end)
                 if (wrong < end) return this.#fail(wrong, pc, top, 'bad-value', 'the text is no valid UTF-8')

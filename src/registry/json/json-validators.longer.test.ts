@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { parse, type Source } from '../../../testing/json-compatibility.ts'
 import { systemClock } from '../../base/clock.ts'
+import { patience } from '../../base/patience.ts'
 import { ThreadEnded } from '../../base/threads.ts'
 import type { Fault } from '../format.ts'
 import { jsonSchema } from './json-schema.ts'
@@ -150,4 +151,15 @@ test('closed validators reject', async () => {
   await judge.judge([WITH_ID], batchOf('{}'))
   await judge.close()
   await assert.rejects(judge.judge([WITH_ID], batchOf('{}')), ThreadEnded)
+})
+
+test('a batch whose patience ends before all of it was judged has no result', async t => {
+  const judge = validators(t)
+  const within = (ms: number) => patience(systemClock, systemClock.monotonic() + ms)
+  assert.equal(await judge.judge([SMALL], batchOf('{}'), within(0)), null)
+  // The second one waits for the first, longer than it may.
+  const first = judge.judge([EVIL], batchOf(SLOW_PAYLOAD))
+  const waiting = [judge.judge([EVIL], batchOf('"b"'), within(50)), judge.judge([EVIL], batchOf('"b"'), within(60))]
+  assert.deepEqual(await Promise.all(waiting), [null, null])
+  assert.match(messages(await first)[0]!, /^too-slow: /)
 })

@@ -43,7 +43,7 @@ const SLOW_MS = 60_000
 const MOST_SLOW = 1_000
 /** The calls of a slow schema pause for this many times the time that one took, so they take a part of a processor. */
 const REST = 3
-const LONGEST_REST_MS = 1_000
+const LONGEST_REST_MS = 3_000
 
 /** Twice of what the heaviest payload should need (payload-batch.ts). */
 const LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256, stackSizeMb: 4 }
@@ -81,19 +81,21 @@ export class JsonValidators {
   /**
    * Returns for each payload null, or why it is not valid: each has to match all programs. A payload that takes too
    * much time or memory has its batch refused: later payloads are not judged, and faults that its thread had found just
-   * before are lost with the thread. When the patience is over it resolves soon, and the result does not count. Rejects
+   * before are lost with the thread. Resolves with null if the patience ended before all payloads were judged. Rejects
    * with ThreadEnded only once the validators are closed.
    */
+  judge(programs: readonly KeyedProgram[], batch: PayloadBatch): Promise<(Fault | null)[]>
+  judge(programs: readonly KeyedProgram[], batch: PayloadBatch, patience: Patience): Promise<(Fault | null)[] | null>
   async judge(
     programs: readonly KeyedProgram[],
     { memory, ends }: PayloadBatch,
     patience: Patience = ENDLESS,
-  ): Promise<(Fault | null)[]> {
+  ): Promise<(Fault | null)[] | null> {
     const faults: (Fault | null)[] = new Array(ends.length).fill(null)
     let own = memory
-    for (let from = 0; from < ends.length && !patience.isOver; ) {
-      const judged = await this.#slice(programs, own, ends, from, patience)
-      if (judged === null) break
+    for (let from = 0; from < ends.length; ) {
+      const judged = patience.isOver ? null : await this.#slice(programs, own, ends, from, patience)
+      if (judged === null) return null
       for (const [index, fault] of judged.faults) faults[index] = fault
       from = judged.to
       own = judged.memory

@@ -92,3 +92,12 @@ test('a record that keeps a thread busy has its batch refused, and another topic
     assert.match(refusal.message, /rule too-slow: it takes more than 100 ms of processor time/)
   }
 })
+
+test('a batch that is not judged in time is refused, and never passes', async t => {
+  const { judged, register, counts } = openJudgeWorld(t, { recordCpuMs: 100, timeoutMs: 300 })
+  const { id } = await register('t-value', { type: 'string', pattern: '^(a+)+$' }, 'JSON')
+  const slow = { value: framed(id, json(`${'a'.repeat(40)}!`)) }
+  const verdicts = await Promise.all(Array.from({ length: 8 }, () => judged(T, [slow])))
+  assert.ok(verdicts.every(isRefusal), JSON.stringify(verdicts))
+  assert.equal((await counts(T)).valid, undefined)
+})

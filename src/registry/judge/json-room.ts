@@ -93,13 +93,17 @@ export class Pieces {
     this.#validators = validators
   }
 
-  /** Resolves with the payloads that are not valid, and leaves the room then. */
-  async judge(limit: Patience): Promise<readonly JsonFault[]> {
+  /**
+   * Resolves with the payloads that are not valid, or with null if the patience ended before all were judged. Leaves
+   * the room then.
+   */
+  async judge(limit: Patience): Promise<readonly JsonFault[] | null> {
     this.#isJudging = true
     const found: JsonFault[] = []
     try {
       for (const { group, batch } of this.#copies) {
         const faults = await this.#validators.judge(group.programs, batch, limit)
+        if (faults === null) return null
         for (const [at, fault] of faults.entries()) {
           if (fault !== null) found.push({ group, index: group.indexes[at]!, fault })
         }

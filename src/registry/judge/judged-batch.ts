@@ -127,14 +127,16 @@ export class JudgedBatch implements BatchJudge {
     const nowMs = clock.monotonic()
     const withinMs = Math.max(0, Math.min(LONGEST_MS, untilMs - nowMs))
     const misses = [...this.#misses].map(({ load }) => load())
-    const faults = this.#pieces?.judge(patience(clock, nowMs + withinMs, ended))
+    const faults = this.#pieces?.judge(patience(clock, nowMs + withinMs, ended)) ?? []
     this.#misses.clear()
     this.#pieces = null
     this.#room = null
     try {
       const found = await within(clock, withinMs, Promise.all([faults, ...misses]), () => null)
-      if (found === null) return this.#notNow('The schemas of the records could not be looked up or applied in time.')
-      for (const { group, index, fault } of found[0] ?? []) this.#noteJson(group.part, index, fault, group.named)
+      // No faults is not the same as none yet: a batch that was judged in part must not pass.
+      if (found === null || found[0] === null)
+        return this.#notNow('The schemas of the records could not be looked up or applied in time.')
+      for (const { group, index, fault } of found[0]) this.#noteJson(group.part, index, fault, group.named)
     } catch (error) {
       if (error instanceof RefusedForNow) return this.#notNow(error.message)
       if (error instanceof ThreadEnded) return this.#notNow('The broker is stopping.')

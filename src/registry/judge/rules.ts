@@ -46,11 +46,13 @@ export interface TopicRules {
 }
 
 /**
- * If more batches of a topic are refused in a second, the answers to the others wait. A client that sends bad batches
- * as fast as it can would take the processor from other topics.
+ * The refused batches of a topic are answered at most once in SLOT_MS, after a burst of BURST_MS, and none waits for
+ * longer than LONGEST_WAIT_MS. A client that sends bad batches as fast as it can would take the processor from other
+ * topics, however many requests it has in flight.
  */
-const MOST_REFUSED = 200
-const REFUSED_WAIT_MS = 100
+const SLOT_MS = 10
+const BURST_MS = 1_000
+const LONGEST_WAIT_MS = 1_000
 
 /** The topics of which refused records are counted; the oldest are forgotten beyond that. */
 const MOST_TALLIES = 20_000
@@ -95,8 +97,8 @@ export class Rules {
     }
     const key = partOf('key', resolved.confluentKeySchemaValidation, resolved.confluentKeySubjectNameStrategy)
     const value = partOf('value', resolved.confluentValueSchemaValidation, resolved.confluentValueSubjectNameStrategy)
-    let sinceMs = Number.NEGATIVE_INFINITY
-    let refused = 0
+    /** The slot of the next refused batch. */
+    let slotAtMs = Number.NEGATIVE_INFINITY
     const children = new Map<string, { inc(by: number): void }>()
     return {
       topic: name,
@@ -111,11 +113,9 @@ export class Rules {
         child.inc(records)
       },
       refuse(nowMs) {
-        if (nowMs - sinceMs >= 1_000) {
-          sinceMs = nowMs
-          refused = 0
-        }
-        return ++refused > MOST_REFUSED ? REFUSED_WAIT_MS : 0
+        const atMs = Math.max(slotAtMs, nowMs - BURST_MS)
+        slotAtMs = Math.min(atMs + SLOT_MS, nowMs + LONGEST_WAIT_MS)
+        return Math.max(0, atMs - nowMs)
       },
     }
   }

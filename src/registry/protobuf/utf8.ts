@@ -1,12 +1,12 @@
-// Whether bytes are UTF-8 (RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF). It allocates nothing,
-// and reads four bytes of ASCII at once: most strings are short and ASCII.
+// Whether bytes are UTF-8 (RFC 3629: no surrogates, no overlong forms, nothing above U+10FFFF). It allocates nothing.
+
+import { asciiUntil } from '../ascii.ts'
 
 /** `view` is over the same bytes. */
 export function isUtf8(bytes: Uint8Array, view: DataView, from: number, to: number): boolean {
   let at = from
   while (at < to) {
-    while (at + 4 <= to && (view.getUint32(at) & 0x80808080) === 0) at += 4
-    while (at < to && (bytes[at] as number) < 0x80) at++
+    at = asciiUntil(bytes, view, at, to)
     if (at >= to) return true
     const length = sequenceLength(bytes, at, to)
     if (length === 0) return false

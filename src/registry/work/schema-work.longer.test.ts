@@ -86,12 +86,21 @@ test('a stored schema does not wait behind submitted ones', async t => {
     isSpinning = false
   })
   assert.equal(isUnusable(await work.compile('AVRO', source(toy('R')))), false)
-  assert.deepEqual(await work.compareStored('AVRO', source(toy('R')), source(toy('R', { a: 'int' })), 'STRICT'), [])
+  const one = source(toy('R'))
+  const other = source(toy('S'))
+  let isCompared = false
+  const compared = work.compare('AVRO', one, other, 'STRICT').then(() => {
+    isCompared = true
+  })
+  // Nor do produce requests wait for the same comparison of a registration, which waits for its thread.
+  assert.deepEqual(await work.compareStored('AVRO', one, other, 'STRICT'), [])
+  assert.equal(isCompared, false)
   assert.equal(isSpinning, true)
   // A form that clients ask for waits, and leaves the thread for stored schemas to produce requests.
   assert.equal(await work.serialize('AVRO', source(toy('R'))), null)
   assert.equal(isSpinning, false)
   assert.equal(isUnusable(await spinning), true)
+  await compared
 })
 
 test('a schema beyond the bounds goes to no thread', async t => {

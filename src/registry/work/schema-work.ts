@@ -35,7 +35,7 @@ export interface SchemaWorkOptions {
   readonly clock: Clock
   /** By default the threads have the formats of this program. */
   readonly script?: URL
-  /** The most threads for schemas that clients submit. One more works for stored schemas. */
+  /** The most threads for schemas that clients submit. Two more work for stored schemas. */
   readonly most?: number
   readonly cpuMs?: number
   readonly memoryMiB?: number
@@ -55,6 +55,8 @@ export class SchemaWork {
   readonly #submitted: Threads
   /** Produce requests wait for this work, so it does not queue behind what clients submit or ask for. */
   readonly #stored: Threads
+  /** The same, for comparisons: one of them may take as long as a hundred programs. */
+  readonly #comparing: Threads
   readonly #cpuMs: number
   readonly #memoryMiB: number
   readonly #clock: Clock
@@ -76,6 +78,7 @@ export class SchemaWork {
     const options = { name: 'schema', script: url, clock, limits, errorOf }
     this.#submitted = new Threads({ ...options, most })
     this.#stored = new Threads({ ...options, most: 1 })
+    this.#comparing = new Threads({ ...options, most: 1 })
     this.#cpuMs = cpuMs
     this.#memoryMiB = memoryMiB
     this.#clock = clock
@@ -89,7 +92,7 @@ export class SchemaWork {
 
   /** Ends the threads. Calls in progress fail with ThreadEnded. */
   async close(): Promise<void> {
-    await Promise.all([this.#submitted.close(), this.#stored.close()])
+    await Promise.all([this.#submitted, this.#stored, this.#comparing].map(threads => threads.close()))
   }
 
   /** Resolves with the facts about a schema, or with the reason why the text is no schema. */
@@ -116,14 +119,29 @@ export class SchemaWork {
     return await this.#compare(this.#submitted, 'compare', type, reader, writer, policy)
   }
 
-  /** The same for two stored schemas. Produce requests wait for it, so it does not queue behind what clients submit. */
+  /** The same for two stored schemas. Produce requests wait for it. */
   async compareStored(
     type: SchemaType,
     reader: SchemaText,
     writer: SchemaText,
     policy: Policy,
   ): Promise<readonly Difference[] | Unusable> {
-    return await this.#compare(this.#stored, 'compare stored', type, reader, writer, policy)
+    return await this.#compare(this.#comparing, 'compare-stored', type, reader, writer, policy)
+  }
+
+  /** `verb` tells apart those who wait: one comparison may have to wait for a thread, and the other one not. */
+  async #compare(
+    threads: Threads,
+    verb: string,
+    type: SchemaType,
+    reader: SchemaText,
+    writer: SchemaText,
+    policy: Policy,
+  ): Promise<readonly Difference[] | Unusable> {
+    const key = `${policy} ${keyOf(type, reader)} ${keyOf(type, writer)}`
+    return await this.#once(verb, key, this.#compared, () =>
+      this.#ask<readonly Difference[]>(threads, ['compare', type, reader, writer, policy]),
+    )
   }
 
   /** Resolves with the program of a stored schema. */
@@ -140,21 +158,6 @@ export class SchemaWork {
    */
   async serialize(type: SchemaType, source: SchemaText): Promise<string | null | Unusable> {
     return await this.#ask<string | null>(this.#submitted, ['serialize', type, source])
-  }
-
-  /** Both verbs keep their results together. */
-  async #compare(
-    threads: Threads,
-    verb: 'compare' | 'compare stored',
-    type: SchemaType,
-    reader: SchemaText,
-    writer: SchemaText,
-    policy: Policy,
-  ): Promise<readonly Difference[] | Unusable> {
-    const key = `${policy} ${keyOf(type, reader)} ${keyOf(type, writer)}`
-    return await this.#once(verb, key, this.#compared, () =>
-      this.#ask<readonly Difference[]>(threads, ['compare', type, reader, writer, policy]),
-    )
   }
 
   /** Returns what is kept, or does the work, once for all callers that ask for it meanwhile. */
