@@ -120,6 +120,8 @@ test('texts with random mistakes are refused as protoc refuses them', { skip, ti
       const refusal = refusalOf(changed)
       // protoc accepts bytes that are no UTF-8 as the default of a string.
       if (bytes !== null && refusal?.includes('expected a string') === true) return
+      // This protoc accepts a reserved range that ends before it begins; newer ones do not.
+      if (bytes !== null && refusal?.includes('is empty') === true) return
       assert.equal(refusal === null, bytes !== null, `here: ${refusal}; protoc: ${error}`)
       verdicts[bytes === null ? 'refused' : 'accepted']++
     }),
