@@ -53,7 +53,7 @@ test('an operator’s mistake ends with status 1 and one message without a stack
   const [help, version] = await helping
   assert.deepEqual([help.status, version.status], [0, 0])
   assert.match(help.out, /svc\.broker\.port/)
-  assert.ok(help.out.split('\n').length < 60)
+  assert.ok(help.out.split('\n').length < 66)
   assert.match(version.out, /^ketch \d+\.\d+\.\d+\n$/)
 })
 
