@@ -4,13 +4,9 @@
 
 import type { CleanUp } from './broker.ts'
 
-/** Returns a place for hooks. All of them run, the last one first, and then the first failure is thrown. */
+/** Returns a place for hooks. All of them run, the last one first, and then their failures are thrown. */
 export function inReverse(cleanUp: CleanUp): CleanUp {
-  const hooks: (() => Promise<void>)[] = []
-  cleanUp.after(async () => {
-    const failures: unknown[] = []
-    for (const hook of hooks.reverse()) await hook().catch(error => failures.push(error))
-    if (failures.length > 0) throw failures[0]
-  })
-  return { after: hook => void hooks.push(hook) }
+  const hooks = new AsyncDisposableStack()
+  cleanUp.after(() => hooks.disposeAsync())
+  return { after: hook => hooks.defer(hook) }
 }

@@ -142,7 +142,8 @@ export async function readLate(ground: Pick<Ground, 'sample'>, wire: Wire, other
   const size = 500_000
   for (let i = 0; i < 4; i++) await produceTo(other, batchOf([Buffer.alloc(size, i)]))
   wire.socket.pause()
-  const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0, { maxWaitMs: 30_000 })))
+  const options = { maxWaitMs: LATE['broker.fetch-max-wait'] }
+  const answers = Array.from({ length: 40 }, () => wire.send(fetch, 12, fetchFrom(0, options)))
   await eventually('reading is paused', async () => (await ground.sample('svc_broker_backpressure_connections')) === 1)
   assert.ok((await ground.sample('svc_broker_pending_bytes')) > LATE['broker.max-pending-bytes'])
   await other.send(apiVersions, 0, {})

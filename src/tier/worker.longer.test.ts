@@ -136,10 +136,13 @@ for (const signal of atLength(['SIGSTOP', 'SIGKILL'] as const, ['SIGSTOP'] as co
     const roundsOf = (broker: BrokerProcess) => metricOf(broker, /^svc_storage_worker_round_seconds_count\S* (\d+)/gm)
     assert((await roundsOf(brokers[second - 1]!)) > 0)
     // A round that was in progress when the broker was stopped is abandoned now, and counts when it ends.
+    const before = await roundsOf(stopped)
+    let rounds = before
     await eventually('the broker that wakes starts no more rounds', async () => {
-      const rounds = await roundsOf(stopped)
+      rounds = await roundsOf(stopped)
       await new Promise(resolve => setTimeout(resolve, 3 * TICK_MS))
       return (await roundsOf(stopped)) === rounds
     })
+    assert(rounds <= before + 1, `${rounds - before} rounds have ended`)
   })
 }
