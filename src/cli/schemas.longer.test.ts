@@ -91,7 +91,7 @@ test('a check names each version that a schema does not fit, and ends with statu
   assert.equal(broken.status, 1)
   assert.match(broken.out, /^Invalid schema of type AVRO, details: /)
   // A quotation is escaped once.
-  const noJson = /details: the schema is no JSON: line 1, column 1: "syntax = \\"pr" stands where /
+  const noJson = /details: the schema is no JSON: line 1, column 1: expected a value, found "syntax = \\"proto3\\";"/
   assert.match((await run('schemas check s', 'syntax = "proto3";')).out, noJson)
   assert.match((await run('schemas register s', 'syntax = "proto3";')).err, noJson)
   await run('schemas register j --type=JSON', '{"properties":{"a":{"maximum":2}}}')
