@@ -1,4 +1,4 @@
-// Which schema a key or a value names, and where its body is. Confluent's formats (study 3.7 and 3.8):
+// Which schema a key or a value names, and where its body is. Confluent's formats:
 //
 //   prefix   00 id id id id  body                  in the key or value itself
 //   header   __key_schema_id, __value_schema_id    the last one of the record; then key or value is the body alone

@@ -1,4 +1,4 @@
-// Which subject holds the schemas of a topic's keys or values (study 3.9), and what Confluent's configs call the ways.
+// Which subject holds the schemas of a topic's keys or values, and the names of the ways in Confluent's configs.
 
 import type { Part } from './framing.ts'
 
