@@ -1,5 +1,5 @@
-// Three brokers on one Redis: each of them judges by what any of them has registered. That it does so within two seconds
-// is tested with a clock of its own (src/registry/state/following.test.ts).
+// Three brokers on one Redis: each of them judges by what any of them has registered. That this takes at most two seconds
+// is tested with a simulated clock (src/registry/state/following.test.ts).
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -170,7 +170,7 @@ function subjectText(found: DescribedSchemaSubject): string {
   return `${facts}\n${table(['VERSION', 'ID', 'REGISTERED', 'REFERS TO', 'REFERRERS', 'NOTE'], rows)}`
 }
 
-export function versionText(found: SchemaVersion): string {
+function versionText(found: SchemaVersion): string {
   const facts = list([
     ['subject', found.subject],
     ['version', found.version],
@@ -209,7 +209,7 @@ function storedText({ terminal }: Call, { schema }: { readonly schema: string })
 }
 
 /** Returns the text of a schema for a terminal. */
-export function lines(text: string): string {
+function lines(text: string): string {
   return `${printableLines(text.replace(/\n$/, ''))}\n`
 }
 
