@@ -1,4 +1,4 @@
-// Three brokers on one Redis: each of them judges by what any of them has registered. That this takes at most two seconds
+// Three brokers on one Redis: each of them judges by what any of them has registered. That it takes at most two seconds
 // is tested with a simulated clock (src/registry/state/following.test.ts).
 
 import assert from 'node:assert/strict'
