@@ -127,7 +127,12 @@ async function planImport(
   if (!Number.isInteger(id) || id! < 1 || id! > MOST_IMPORTED_ID)
     return refusals.notPermitted(`Schema id ${id} cannot be imported: the ids are from 1 to ${MOST_IMPORTED_ID}`)
   if (request.schema === '') return refusals.invalidSchema('Empty schema')
-  const candidate = await candidateOf(rooms, request, { own: subject, isNormalized: false, isImport: true })
+  const candidate = await candidateOf(rooms, request, {
+    own: subject,
+    isNormalized: false,
+    strictness: 'stored',
+    mayBeDeleted: true,
+  })
   if (isRefusal(candidate)) return candidate
   const same = subject.versions.findLast(each => each.guid === candidate.guid && each.id === id)
   if (same !== undefined && !same.isDeleted && (request.version ?? same.version) === same.version)
