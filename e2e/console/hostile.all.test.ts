@@ -153,7 +153,8 @@ describe('hostile texts in the console', { skip: noBrowser }, () => {
     }
   })
 
-  test('as names of subjects, and in their schemas', { timeout: 180_000 }, async () => {
+  // It loads a page for each subject and tab, more than any other of these tests.
+  test('as names of subjects, and in their schemas', { timeout: 400_000 }, async () => {
     assert.ok(subjects.length > 10, subjects.join(' | '))
     await sufferAll(
       subjects.flatMap(subject => [
