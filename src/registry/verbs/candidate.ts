@@ -74,6 +74,7 @@ export function withObjects(
 }
 
 export function refusalOf(type: SchemaType, { kind, why }: Unusable): RegistryRefusal {
+  if (kind === 'busy') return refusals.busy(why)
   if (kind === 'large') return refusals.tooLarge(`Schema is too large: ${why}`)
   return refusals.invalidSchema(`Invalid schema of type ${type}, details: ${why}`)
 }

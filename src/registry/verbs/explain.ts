@@ -14,7 +14,7 @@ import {
 } from '../state/subject.ts'
 import { objectionToSubject } from '../subject-names.ts'
 import { isUnusable } from '../work/schema-work.ts'
-import { candidateOf } from './candidate.ts'
+import { candidateOf, refusalOf } from './candidate.ts'
 import { checkOne, groupOf, inForce } from './compatibility.ts'
 import { contentOf, sourceOf } from './dependencies.ts'
 import { findVersion } from './find.ts'
@@ -128,15 +128,18 @@ export async function compareVersions(
   if (isRefusal(earlier)) return earlier
   const { level, policy } = inForce(rooms, subject, global)
   const [before, after] = await Promise.all([contentOf(state, earlier.guid), contentOf(state, later.guid)])
-  const direction = async (reader: StoredContent, writer: StoredContent): Promise<Direction> => {
+  const direction = async (reader: StoredContent, writer: StoredContent): Promise<Direction | RegistryRefusal> => {
     if (reader.guid === writer.guid) return { differences: [], trouble: null }
     if (reader.type !== writer.type)
       return { differences: [], trouble: `a schema of type ${reader.type} does not read one of type ${writer.type}` }
     const sources = await Promise.all([sourceOf(state, reader), sourceOf(state, writer)])
     const found = await rooms.work.compare(reader.type, ...sources, policy)
-    return isUnusable(found) ? { differences: [], trouble: found.why } : { differences: found, trouble: null }
+    if (!isUnusable(found)) return { differences: found, trouble: null }
+    return found.kind === 'busy' ? refusalOf(reader.type, found) : { differences: [], trouble: found.why }
   }
   const [backward, forward] = await Promise.all([direction(after, before), direction(before, after)])
+  if (isRefusal(backward)) return backward
+  if (isRefusal(forward)) return forward
   return {
     kind: 'compared',
     before: schemaOfSubject(subject, earlier, before),
