@@ -1,7 +1,7 @@
 // Answers the judge of produced records: which ids a subject has, its latest schema, and the programs that walk
 // payloads. It answers from memory where it can, because a produce request waits.
 
-import type { Policy, SchemaText, SchemaType } from './format.ts'
+import { type Policy, placeOf, type SchemaText, type SchemaType } from './format.ts'
 import type { RegistryRefusal } from './refusals.ts'
 import { type Level, latestLive, type Subject, type SubjectVersion } from './state/subject.ts'
 import { refusalOf } from './verbs/candidate.ts'
@@ -91,7 +91,7 @@ export class JudgedSubjects {
     const [one, other] = await Promise.all([contentOf(state, reader), contentOf(state, writer)])
     if (one.type !== other.type) return [`it is of type ${other.type}, and the latest one of type ${one.type}`]
     const found = await work.compareStored(one.type, await sourceOf(state, one), await sourceOf(state, other), policy)
-    return isUnusable(found) ? [found.why] : found.map(({ description }) => description)
+    return isUnusable(found) ? [found.why] : found.map(each => `at ${placeOf(each)}: ${each.description}`)
   }
 
   #of({ subject, global }: { readonly subject: Subject; readonly global: Subject }): SubjectNow {
