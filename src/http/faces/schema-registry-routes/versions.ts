@@ -61,7 +61,8 @@ export const versionRoutes: readonly AnyRoute[] = [
       const found = await registry.register(params.subject, { ...sent, id, version, normalize })
       if (isRefusal(found)) return found
       if (!isWide) return reply(200, { id: found.id })
-      // Python's client caches this schema for its deserializer, which reads Protobuf only as it was sent: in base64.
+      // Confluent answers the canonical text. Its client for Python keeps this schema for its deserializer, which reads
+      // Protobuf only as it was sent: in base64.
       const sentAs = found.type === 'PROTOBUF' && /^[\w+/]+=*$/.test(sent.schema) ? 'serialized' : undefined
       const its = await showSchema(registry, found, { isWide, format: format ?? sentAs })
       return isRefusal(its) ? its : reply(200, { id: found.id, version: found.version, ...its })
