@@ -201,8 +201,5 @@ test('Protobuf that was registered in base64 is text in every answer, but for th
   assert.equal(await textOf('POST', '/subjects/a/versions', body, WIDE), base64)
   assert.equal(await textOf('POST', '/subjects/a/versions', { ...body, schema: sent }, WIDE), canonical)
   assert.equal(await textOf('POST', '/subjects/a/versions?format=default', body, WIDE), canonical)
-  assert.equal(
-    await textOf('POST', '/subjects/a/versions?format=serialized', { ...body, schema: sent }, WIDE),
-    base64,
-  )
+  assert.equal(await textOf('POST', '/subjects/a/versions?format=serialized', { ...body, schema: sent }, WIDE), base64)
 })
