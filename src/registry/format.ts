@@ -34,7 +34,7 @@ export class InvalidSchema extends Error {
 }
 
 /**
- * One reason why a reader cannot read everything that a writer writes. Its place is written as Confluent writes it,
+ * One reason why a reader cannot read everything that a writer writes. Its place is as Confluent writes it,
  * because clients see it:
  *
  *   Avro          /fields/1/type       a JSON pointer; `/` for the whole schema
@@ -51,7 +51,7 @@ export interface Difference {
   readonly description: string
 }
 
-/** Returns the place in one form for all formats: `/fields/1/type`, `/properties/x`, `/Message/1`; `/` for all of it. */
+/** Returns the place in one form for all formats: `/fields/1/type`, `/properties/x`, `/Message/1`, and `/` for all. */
 export function placeOf({ path }: Pick<Difference, 'path'>): string {
   return `/${path.replace(/^#?\/?/, '')}`
 }
@@ -94,8 +94,8 @@ export interface Fault {
   /** For metrics. */
   readonly reason: 'truncated' | 'trailing-bytes' | 'bad-value' | 'too-deep' | 'too-many-elements' | 'too-slow'
   /**
-   * `at <place>: <mistake>`. The place is the byte behind the schema id, and the field if it is known. JSON is judged as
-   * a value, so its place is a pointer.
+   * `at <place>: <mistake>`. The place is the byte behind the schema id, and the field if it is known. JSON is judged
+   * as a value, so its place is a pointer.
    *
    *   Avro          at byte 17, field "order.amount": a union of 2 branches has no branch 99
    *   Protobuf      at byte 17, field "amount" of shop.Order: the string is not UTF-8

@@ -8,7 +8,7 @@ import { refusalOf } from './verbs/candidate.ts'
 import { inForce } from './verbs/compatibility.ts'
 import { contentOf, sourceOf } from './verbs/dependencies.ts'
 import type { VerbRooms } from './verbs/rooms.ts'
-import { isUnusable } from './work/schema-work.ts'
+import { isUnusable } from './work/unusable.ts'
 
 /** A subject as it is judged by. The same object until something of it changes. */
 export interface SubjectNow {

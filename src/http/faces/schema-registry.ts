@@ -24,10 +24,6 @@ export const REGISTRY_PATH = '/schema-registry'
 /** Confluent's own header. */
 const HEADERS = Object.freeze({ 'cache-control': 'no-cache, no-store, must-revalidate' })
 
-/** Of a body, names of members included. A schema is one text; references, metadata and rules are a few hundred. */
-const MOST_VALUES = 10_000
-const readBody = (bytes: Uint8Array) => readJson(bytes, MOST_VALUES)
-
 export interface RegistryFaceRooms extends ClientPasswordsRooms {
   readonly accounts: Accounts
   readonly policies: Policies
@@ -93,8 +89,8 @@ function registryFace(base: string, routes: readonly AnyRoute[], access: Registr
     name: 'schema registry',
     paths: [base],
     routes: routes.map(each => ({ ...each, path: each.path === '/' ? base || '/' : `${base}${each.path}` })),
-    reads: Object.fromEntries([...REGISTRY_TYPES, 'application/octet-stream'].map(type => [type, readBody])),
-    readsUntyped: readBody,
+    reads: Object.fromEntries([...REGISTRY_TYPES, 'application/octet-stream'].map(type => [type, readJson])),
+    readsUntyped: readJson,
     writes: accept => registryTypeFor(accept) ?? REGISTRY_TYPES[0],
     headers: HEADERS,
     spell: target => spellingOf(target, base),

@@ -13,7 +13,7 @@ import {
   type SubjectVersion,
 } from '../state/subject.ts'
 import { objectionToSubject } from '../subject-names.ts'
-import { isUnusable } from '../work/schema-work.ts'
+import { isUnusable } from '../work/unusable.ts'
 import { candidateOf, refusalOf } from './candidate.ts'
 import { checkOne, groupOf, inForce } from './compatibility.ts'
 import { contentOf, sourceOf } from './dependencies.ts'
@@ -69,6 +69,7 @@ export async function explain(
   if (isRefusal(candidate)) return candidate
   const latest = latestLive(subject)
   const existing = await findVersion(rooms, subject, candidate)
+  if (isRefusal(existing)) return existing
   // As in a registration: a schema without metadata takes over that of the newest version.
   const metadata =
     candidate.content.metadata ?? (latest === null ? null : (await contentOf(state, latest.guid)).metadata)

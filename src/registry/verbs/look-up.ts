@@ -4,7 +4,7 @@
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import type { StoredContent } from '../state/content.ts'
 import { latestLive, liveVersions, type Subject, type SubjectVersion } from '../state/subject.ts'
-import { isUnusable, type Unusable } from '../work/schema-work.ts'
+import { isUnusable, type Unusable } from '../work/unusable.ts'
 import { candidateOf, refusalOf } from './candidate.ts'
 import { inForce } from './compatibility.ts'
 import { contentOf, sourceOf } from './dependencies.ts'
@@ -39,6 +39,7 @@ export async function lookUp(
   const candidate = await candidateOf(rooms, request, { own: subject, isNormalized, isImport: isDeletedToo })
   if (isRefusal(candidate)) return candidate
   const row = await findVersion(rooms, subject, candidate, { isDeletedToo })
+  if (isRefusal(row)) return row
   if (row !== null) return schemaOfSubject(subject, row, await contentOf(state, row.guid))
   return hasVersions(subject, isDeletedToo) ? refusals.schemaNotFound() : refusals.subjectNotFound(name)
 }

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Difference, SchemaText, SchemaType } from '../format.ts'
 import type { Examined } from './schema-call.ts'
-import { isUnusable, type Unusable } from './schema-work.ts'
+import { isUnusable, type Unusable } from './unusable.ts'
 
 /** Returns the key of a schema with all that it refers to. */
 export function keyOf(type: SchemaType, { text, dependencies }: SchemaText): string {

@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { toy } from '../../../testing/toy-format.ts'
 import { systemClock } from '../../base/clock.ts'
-import { isUnusable, SchemaWork, type SchemaWorkOptions } from './schema-work.ts'
+import { SchemaWork, type SchemaWorkOptions } from './schema-work.ts'
+import { isUnusable } from './unusable.ts'
 
 const SCRIPT = new URL('../../../testing/toy-schema-worker.ts', import.meta.url)
 

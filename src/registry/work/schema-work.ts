@@ -18,19 +18,7 @@ import {
 import { comparedBytes, examinedBytes, keyOf, shared, sizeOf } from './kept-results.ts'
 import { type Compiled, type Examined, READY, type SchemaCall } from './schema-call.ts'
 import { type Line, type Ticket, type Turn, Turns } from './turns.ts'
-
-/**
- * The schema cannot be used, with the reason as a clause for people. `large`: it has too many bytes or references.
- * `costly`: it takes too much processor time or memory. `busy`: too many calls wait, and later it may be looked at.
- */
-export interface Unusable {
-  readonly kind: 'invalid' | 'large' | 'costly' | 'busy'
-  readonly why: string
-}
-
-export function isUnusable(result: object | string | null): result is Unusable {
-  return typeof result === 'object' && result !== null && 'why' in result
-}
+import { isUnusable, type Unusable } from './unusable.ts'
 
 export interface SchemaWorkOptions {
   readonly clock: Clock
