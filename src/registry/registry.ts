@@ -15,9 +15,10 @@ import * as explaining from './verbs/explain.ts'
 import * as lists from './verbs/lists.ts'
 import * as lookingUp from './verbs/look-up.ts'
 import { register } from './verbs/register.ts'
-import type { VerbRooms } from './verbs/rooms.ts'
+import { inTurn, type VerbRooms, type VerbWork } from './verbs/rooms.ts'
 import * as surveys from './verbs/survey.ts'
 import { SchemaWork } from './work/schema-work.ts'
+import type { Line } from './work/turns.ts'
 
 export interface RegistryRooms extends StateRooms {
   readonly bounds?: StateBounds
@@ -25,7 +26,7 @@ export interface RegistryRooms extends StateRooms {
   /** The level of subjects while neither they nor the registry have one; BACKWARD by default. */
   readonly defaultLevel?: Level | undefined
   /** The threads that parse and compare. By default they have the formats of this program. */
-  readonly work?: VerbRooms['work'] & Pick<SchemaWork, 'close'>
+  readonly work?: VerbWork & Pick<SchemaWork, 'close'>
 }
 
 /** The verb without its rooms. */
@@ -68,6 +69,17 @@ const VERBS = Object.freeze({
   compareVersions: explaining.compareVersions,
 })
 
+/** The verbs that parse or compare schemas in threads, and the line in which they wait for one. */
+const LINES: Readonly<Partial<Record<keyof typeof VERBS, Line>>> = Object.freeze({
+  register: 'registrations',
+  lookUp: 'checks',
+  formatted: 'checks',
+  checkVersion: 'checks',
+  checkSubject: 'checks',
+  explain: 'checks',
+  compareVersions: 'checks',
+})
+
 type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]> }
 
 export interface Registry extends Verbs {
@@ -75,6 +87,11 @@ export interface Registry extends Verbs {
   readonly judged: JudgedSubjects
   /** Keys and values as text. */
   readonly records: RecordParts
+  /**
+   * Returns the registry for a user, or for an address whose user is not known. Work on schemas waits for the turns of
+   * this caller, and not for all work of others.
+   */
+  of(caller: string): Registry
   /** Resolves with the highest id that the store has given out. */
   maxId(): Promise<number>
   /** Ends the threads and stops following other brokers. */
@@ -88,24 +105,29 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
   if (metrics !== undefined) sampleState(metrics, state)
   const verbRooms: VerbRooms = { state, work: threads, defaultLevel }
   const records = new RecordParts(verbRooms, rooms.clock)
-  const bound = Object.entries(VERBS).map(([name, verb]) => [
-    name,
+  const bind =
+    (name: string, its: VerbRooms) =>
     async (...args: unknown[]) => {
-      const answer = await (verb as (...all: unknown[]) => unknown)(verbRooms, ...args)
+      const answer = await (VERBS[name as keyof Verbs] as (...all: unknown[]) => unknown)(its, ...args)
       if (metrics !== undefined) countRefusal(metrics, answer)
       return answer
-    },
-  ])
-  return {
-    ...(Object.fromEntries(bound) as Verbs),
+    }
+  const verbs = Object.fromEntries(Object.keys(VERBS).map(name => [name, bind(name, verbRooms)])) as Verbs
+  const registry: Registry = {
+    ...verbs,
     judged: new JudgedSubjects(verbRooms),
     records,
+    of(caller) {
+      const turns = Object.entries(LINES).map(([name, line]) => [name, bind(name, inTurn(verbRooms, { caller, line }))])
+      return { ...registry, ...(Object.fromEntries(turns) as Partial<Verbs>) }
+    },
     maxId: () => state.counter.last(),
     async close() {
       state.close()
       await Promise.all([threads.close(), records.close()])
     },
   }
+  return registry
 }
 
 function openWork(clock: Clock, metrics: RegistryMetrics | undefined): SchemaWork {

@@ -8,6 +8,7 @@ import type { Policies } from '../../auth/clients/policies.ts'
 import type { Accounts } from '../../auth/console/accounts.ts'
 import { hasSaslListener, isLoopback } from '../../settings/endpoints.ts'
 import { fullKey, type Settings } from '../../settings/settings.ts'
+import { capabilityStates } from '../../settings/switches.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { readJson } from '../json-body.ts'
 import { problem } from '../problems.ts'
@@ -23,10 +24,6 @@ export const REGISTRY_PATH = '/schema-registry'
 /** Confluent's own header. */
 const HEADERS = Object.freeze({ 'cache-control': 'no-cache, no-store, must-revalidate' })
 
-/** Of a body, names of members included. A schema is one text; references, metadata and rules are a few hundred. */
-const MOST_VALUES = 10_000
-const readBody = (bytes: Uint8Array) => readJson(bytes, MOST_VALUES)
-
 export interface RegistryFaceRooms extends ClientPasswordsRooms {
   readonly accounts: Accounts
   readonly policies: Policies
@@ -37,21 +34,40 @@ export interface RegistryFaceRooms extends ClientPasswordsRooms {
 export interface RegistryFaces {
   /** For the HTTP port, below REGISTRY_PATH. */
   readonly below: Face
-  /** For a port of its own. */
-  readonly alone: Face
+  /** For a port of its own; null if the registry is switched off. */
+  readonly alone: Face | null
 }
 
-/** Opens both faces, with the same routes; null if the registry is switched off. */
+/** Opens both faces, with the same routes. While the registry is switched off, every path names the setting. */
 export function openRegistryFaces(
   rooms: RegistryFaceRooms,
   routes: readonly AnyRoute[] = registryRoutes,
-): RegistryFaces | null {
-  if (!rooms.settings.get('schema-registry.enabled')) return null
+): RegistryFaces {
+  if (!rooms.settings.get('schema-registry.enabled')) return { below: switchedOff(rooms.settings), alone: null }
   warnOfOpenDoor(rooms)
   const clients = openClientPasswords(rooms)
   const open = (base: string, isOwnPort: boolean) =>
     registryFace(base, routes, openRegistryAccess({ ...rooms, clients, isOwnPort }))
   return { below: open(REGISTRY_PATH, false), alone: open('', true) }
+}
+
+/** Returns a face without routes: its 404 says why it has none. */
+function switchedOff(settings: Settings): Face {
+  const state = capabilityStates(settings).find(({ id }) => id === 'schema-registry')
+  const message = `The schema registry is switched off here: ${state?.because ?? ''}`
+  return {
+    name: 'schema registry',
+    paths: [REGISTRY_PATH],
+    routes: [],
+    reads: {},
+    writes: REGISTRY_TYPES[0],
+    headers: HEADERS,
+    admit: () => Promise.resolve(NO_SUCH_PLACE),
+    errorOf: (what, requestId, accept) => ({
+      contentType: registryTypeFor(accept) ?? REGISTRY_TYPES[0],
+      body: what.code === 'NOT_FOUND' ? { error_code: 404, message } : registryErrorOf(what, requestId),
+    }),
+  }
 }
 
 /** Warns if the registry asks no caller although the Kafka port does: one schema stops the producers of a topic. */
@@ -73,8 +89,8 @@ function registryFace(base: string, routes: readonly AnyRoute[], access: Registr
     name: 'schema registry',
     paths: [base],
     routes: routes.map(each => ({ ...each, path: each.path === '/' ? base || '/' : `${base}${each.path}` })),
-    reads: Object.fromEntries([...REGISTRY_TYPES, 'application/octet-stream'].map(type => [type, readBody])),
-    readsUntyped: readBody,
+    reads: Object.fromEntries([...REGISTRY_TYPES, 'application/octet-stream'].map(type => [type, readJson])),
+    readsUntyped: readJson,
     writes: accept => registryTypeFor(accept) ?? REGISTRY_TYPES[0],
     headers: HEADERS,
     spell: target => spellingOf(target, base),

@@ -96,6 +96,7 @@ async function planNew(
   const given = await candidateOf(rooms, sent, { own: subject, isNormalized })
   if (isRefusal(given)) return given
   const found = await findVersion(rooms, subject, given)
+  if (isRefusal(found)) return found
   if (found !== null) return foundAs(found, request)
   const metadata = request.metadata == null ? (previous?.metadata ?? null) : given.content.metadata
   const ruleSet = request.ruleSet == null ? (previous?.ruleSet ?? null) : given.content.ruleSet
