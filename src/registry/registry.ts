@@ -46,6 +46,7 @@ const VERBS = Object.freeze({
   versions: lists.versions,
   versionsOfId: lists.versionsOfId,
   subjectsOfId: lists.subjectsOfId,
+  formerSubjectsOfId: lists.formerSubjectsOfId,
   referencedBy: lists.referencedBy,
   schemas: lists.schemas,
   deleteVersion: deleting.deleteVersion,

@@ -83,6 +83,7 @@ const requests: readonly {
     async check(registry) {
       assert.deepEqual(await registry.subjects({ isDeletedToo: true }), ['other'])
       assert.equal(accepted(await registry.byId(1)).schema, toy('R'))
+      assert.deepEqual(await registry.formerSubjectsOfId(1), ['s'])
     },
   },
 ]
