@@ -3,6 +3,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import { JudgedSubjects } from './judged-subjects.ts'
+import { ReadWatch } from './read-watch.ts'
 import { RecordParts } from './records/record-parts.ts'
 import { countRefusal, type RegistryMetrics, sampleState, sampleWork, workObserver } from './registry-metrics.ts'
 import type { StateRooms } from './state/rooms.ts'
@@ -69,6 +70,18 @@ const VERBS = Object.freeze({
   compareVersions: explaining.compareVersions,
 })
 
+/** They write, or may write: a caller that left them would not know whether they have. */
+const WRITES: ReadonlySet<string> = new Set<keyof typeof VERBS>([
+  'register',
+  'deleteVersion',
+  'deleteSubject',
+  'putConfig',
+  'repeatLevel',
+  'deleteConfig',
+  'putMode',
+  'deleteMode',
+])
+
 type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]> }
 
 export interface Registry extends Verbs {
@@ -78,12 +91,21 @@ export interface Registry extends Verbs {
   readonly records: RecordParts
   /** Resolves with the highest id that the store has given out. */
   maxId(): Promise<number>
+  /**
+   * Resolves or rejects as the work does, for what a request needs beside the registry. Rejects with StoreUnavailable
+   * if the store is silent meanwhile; then the work goes on.
+   */
+  promptly<T>(work: Promise<T>): Promise<T>
   /** Ends the threads and stops following other brokers. */
   close(): Promise<void>
 }
 
 /** Opens the registry. It reads nothing before it is needed. */
-export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD', ...rooms }: RegistryRooms): Registry {
+export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD', ...given }: RegistryRooms): Registry {
+  const watch = new ReadWatch(given.clock)
+  // A store of one broker is never silent.
+  const rooms = given.isShared ? { ...given, store: watch.over(given.store) } : given
+  const promptly = <T>(work: Promise<T>) => (given.isShared ? watch.promptly(work) : work)
   const state = new RegistryState(rooms, bounds)
   const threads = work ?? openWork(rooms.clock, metrics)
   if (metrics !== undefined) sampleState(metrics, state)
@@ -92,7 +114,8 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
   const bound = Object.entries(VERBS).map(([name, verb]) => [
     name,
     async (...args: unknown[]) => {
-      const answer = await (verb as (...all: unknown[]) => unknown)(verbRooms, ...args)
+      const answering = (verb as (...all: unknown[]) => Promise<unknown>)(verbRooms, ...args)
+      const answer = await (WRITES.has(name) ? answering : promptly(answering))
       if (metrics !== undefined) countRefusal(metrics, answer)
       return answer
     },
@@ -101,7 +124,8 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
     ...(Object.fromEntries(bound) as Verbs),
     judged: new JudgedSubjects(verbRooms),
     records,
-    maxId: () => state.counter.last(),
+    maxId: () => promptly(state.counter.last()),
+    promptly,
     async close() {
       state.close()
       await Promise.all([threads.close(), records.close()])
