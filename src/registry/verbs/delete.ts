@@ -95,8 +95,8 @@ async function remove(
 }
 
 /**
- * Resolves with the version to which a schema refers that was registered since the list of subjects was read; null if
- * there is none. A registration in progress is made to begin again.
+ * Resolves with the version to which a schema refers that was registered since the list of subjects was read, or with
+ * null. A registration in progress is made to begin again.
  */
 async function lateReferrer(
   { state }: VerbRooms,

@@ -39,8 +39,8 @@ function noSuchReference({ name, subject, version }: Reference): RegistryRefusal
 }
 
 /**
- * Makes sure that no version to which the references lead is deleted while their schema is registered in `own`. Resolves
- * with null, or with the refusal if one has been deleted since it was resolved. `key` is that of the holds.
+ * Makes sure that no version to which the references lead is deleted while their schema is registered in `own`.
+ * Resolves with null, or with the refusal if one has been deleted since it was resolved. `key` is that of the holds.
  */
 export async function holdReferences(
   { holds }: RegistryState,
