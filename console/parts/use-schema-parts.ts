@@ -5,7 +5,9 @@ import { useRead } from '../api/queries.ts'
 import { useCapability } from '../shell/capabilities.ts'
 import { NO_SCHEMAS, type PartSchema, type SchemaParts } from './schema-parts.ts'
 
-/** Returns the parts with a schema; undefined until that is known. Without the answer of the registry no part has one. */
+/**
+ * Returns the parts with a schema; undefined until that is known. If the registry does not answer, no part has one.
+ */
 export function useSchemaParts(topic: string, isWanted = true): SchemaParts | undefined {
   const registry = useCapability('schema-registry')
   const isAsked = isWanted && registry?.state === 'on'
