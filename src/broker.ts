@@ -767,16 +767,15 @@ async function openHttp(
   }
   const all = { ...rooms, ...own }
   const registryFaces = openRegistryFaces(all, registryRoutes)
-  const served = [...openFaces(all, routes), ...(registryFaces === null ? [] : [registryFaces.below]), ...faces]
+  const served = [...openFaces(all, routes), registryFaces.below, ...faces]
   const options = { limits: { ...HTTP_LIMITS, ...limits }, certificate }
   const opened: HttpServer[] = []
   try {
     const first = await serveHttp(all, served, options)
     opened.push(first)
-    const hasOwnPort = registryFaces !== null && rooms.settings.get('schema-registry.port') !== null
-    const registry = hasOwnPort
-      ? await serveHttp(all, [registryFaces.alone], { ...options, portKey: 'schema-registry.port' })
-      : null
+    const { alone } = registryFaces
+    const hasOwnPort = alone !== null && rooms.settings.get('schema-registry.port') !== null
+    const registry = hasOwnPort ? await serveHttp(all, [alone], { ...options, portKey: 'schema-registry.port' }) : null
     if (registry !== null) opened.push(registry)
     return {
       ...first,

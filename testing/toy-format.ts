@@ -15,7 +15,8 @@ import {
 } from '../src/registry/format.ts'
 import type { AnyFormat } from '../src/registry/formats.ts'
 import { answerCall, type SchemaCall } from '../src/registry/work/schema-call.ts'
-import { type SchemaWork, sizeObjection, type Unusable } from '../src/registry/work/schema-work.ts'
+import { type SchemaWork, sizeObjection } from '../src/registry/work/schema-work.ts'
+import type { Unusable } from '../src/registry/work/unusable.ts'
 
 interface Toy {
   readonly name: string

@@ -42,10 +42,11 @@ const avro: readonly (readonly [name: string, gets: number, schema: string])[] =
     200,
     record(field('{"type":"array","items":"null"}', `,"default":[${many(100_000, () => 'null')}]`)),
   ],
-  ['a fixed of 2 GB', 200, '{"type":"fixed","name":"F","size":2147483639}'],
+  ['a fixed of 2 GB', 42201, '{"type":"fixed","name":"F","size":2147483639}'],
+  ['a fixed of 64 MiB', 200, '{"type":"fixed","name":"F","size":67108864}'],
   [
     'a fixed of 2 GB with a default',
-    200,
+    42201,
     record(field('{"type":"fixed","name":"F","size":2147483639}', ',"default":""')),
   ],
   ['a fixed of 2^53', 42201, '{"type":"fixed","name":"F","size":9007199254740993}'],

@@ -157,6 +157,29 @@ test('overrides are set, deleted, and replaced as a whole', async t => {
   assert.deepEqual(configs(), {})
 })
 
+test("booleans are taken in Kafka's spellings, and stored in one", async t => {
+  const { create, alter, entry } = await open(t)
+  await create('orders')
+  const names = topicConfigs.filter(({ type }) => type === 'boolean').map(({ name }) => name)
+  assert.ok(names.length >= 5, names.join())
+  for (const name of names) {
+    assert.equal(await alter('topic', 'orders', [['set', name, ' False']]), 'done', name)
+    assert.equal(entry('topic', 'orders', name).value, 'false', name)
+    for (const wrong of ['yes', '1', 'tru', 't rue', 'FALSE,'])
+      assert.match(await alter('topic', 'orders', [['set', name, wrong]]), /^INVALID_CONFIG: .*takes true/)
+  }
+  const VALIDATION = 'confluent.value.schema.validation'
+  for (const value of ['TRUE', 'True ', 'true']) {
+    assert.equal(await alter('topic', 'orders', [['set', VALIDATION, value]], { isWhole: true }), 'done')
+    assert.equal(entry('topic', 'orders', VALIDATION).value, 'true')
+  }
+  // Those without an effect take Kafka's default, however it is written.
+  assert.equal(await alter('topic', 'orders', [['set', 'preallocate', 'FALSE']]), 'done')
+  assert.match(await alter('topic', 'orders', [['set', 'preallocate', 'TRUE']]), /no effect here/)
+  // The case of a word counts.
+  assert.match(await alter('topic', 'orders', [['set', 'cleanup.policy', 'DELETE']]), /^INVALID_CONFIG/)
+})
+
 test('APPEND and SUBTRACT work only on lists, and the resulting list is checked', async t => {
   const { create, alter, catalogue } = await open(t)
   await create('orders')

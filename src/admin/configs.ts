@@ -24,6 +24,7 @@ import {
   fallbackOf,
   givenByPattern,
   inertTopicConfigs,
+  storedTopicConfig,
   topicConfigs,
   typeOfTopicConfig,
   unknownTopicConfig,
@@ -198,7 +199,7 @@ function editTopic(rooms: ConfigRooms, topic: Topic, { edits, isWhole }: ConfigC
   for (const { name, operation, value } of edits) {
     const type = typeOfTopicConfig(name)
     if (type === null) return because(INVALID_CONFIG, unknownTopicConfig(name))
-    if (operation === 'set') configs[name] = value!
+    if (operation === 'set') configs[name] = storedTopicConfig(name, value!)
     else if (operation === 'delete') delete configs[name]
     else if (type !== 'list') {
       const what = operation.toUpperCase()

@@ -73,6 +73,16 @@ test('a topic is created as requested, and described with the source of each con
   assert.deepEqual(names, [...new Set(names)].sort())
 })
 
+test('a boolean of a new topic may be written in any case, and is stored in one spelling', async t => {
+  const { create, catalogue } = await open(t)
+  const configs = [{ name: 'confluent.value.schema.validation', value: ' TRUE' }]
+  const [outcome] = await create([{ configs }])
+  assert(!isRefusal(outcome!.result), (outcome!.result as { message: string }).message)
+  const topic = catalogue.current().topics.get('orders')!
+  assert.deepEqual(topic.configs, { 'confluent.value.schema.validation': 'true' })
+  assert.equal(topic.resolved.confluentValueSchemaValidation, true)
+})
+
 test('topic names are checked as in Kafka', async t => {
   const { one, create } = await open(t)
   for (const name of [

@@ -31,7 +31,7 @@ import { checkTopicName } from '../protocol/names.ts'
 import { ZERO_UUID } from '../protocol/schema.ts'
 import { matchPattern } from '../settings/patterns.ts'
 import type { Settings } from '../settings/settings.ts'
-import { checkTopicConfigs } from '../settings/topic-configs.ts'
+import { checkTopicConfigs, storedTopicConfig } from '../settings/topic-configs.ts'
 import { describeTopicConfigs } from './configs.ts'
 import type {
   CreatedTopic,
@@ -231,7 +231,9 @@ function checkNewTopic(
   if (nulls.length > 0) {
     return because(INVALID_CONFIG, `Null value not supported for topic configs: ${nulls.slice(0, 10).join(', ')}`)
   }
-  const configs = Object.fromEntries(request.configs.map(config => [config.name, config.value as string]))
+  const configs = Object.fromEntries(
+    request.configs.map(each => [each.name, storedTopicConfig(each.name, each.value as string)]),
+  )
   const wrong = checkTopicConfigs(configs, pattern, rooms.settings)
   if (wrong !== null) return because(INVALID_CONFIG, wrong)
   const old = checkRemoteTopic(rooms, name, configs, null)

@@ -7,12 +7,12 @@ import { SOUGHT_TIME } from './query.ts'
 import { timestampShape } from './time.ts'
 import { RESET_TARGETS } from './words.ts'
 
-const MAX_TOPICS = 1_000
+export const MAX_TOPICS = 1_000
 /** The most groups that a query may name. */
 export const MAX_GROUPS = 1_000
 /** The most topics that a row of the list names. It keeps a list of hundreds of groups small. */
 export const LISTED_TOPICS = 20
-const MAX_PARTITIONS = 100_000
+export const MAX_PARTITIONS = 100_000
 
 const offset = z.int()
 const partitionIndex = z.int().min(0)

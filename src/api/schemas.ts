@@ -180,7 +180,10 @@ export type SchemaById = z.infer<typeof schemaByIdShape>
 const reasonShape = z
   .object({
     kind: z.string().meta({ description: "Confluent's word, such as READER_FIELD_MISSING_DEFAULT_VALUE." }),
-    path: z.string().meta({ description: 'The place in the schema of the reader.' }),
+    path: z.string().meta({
+      description:
+        'The place in the schema of the reader: `/fields/0/type` (Avro), `/properties/x` (JSON Schema), `/Message/1` with the number of the field (Protobuf), and `/` for the whole schema.',
+    }),
     description: z.string().meta({ description: 'A sentence that names both sides.' }),
   })
   .meta({ id: 'SchemaReason', description: 'A reason why one schema cannot read all that another one writes.' })

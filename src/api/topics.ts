@@ -173,6 +173,9 @@ export const grownTopicShape = z.object({ name: z.string(), partitions: z.int() 
 
 export type GrownTopic = z.infer<typeof grownTopicShape>
 
+/** The most partitions whose records one request deletes. */
+export const MAX_DELETIONS = 10_000
+
 export const recordDeletionShape = z.strictObject({
   offsets: z
     .array(
@@ -187,7 +190,7 @@ export const recordDeletionShape = z.strictObject({
       }),
     )
     .min(1)
-    .max(10_000),
+    .max(MAX_DELETIONS),
 })
 
 export type RecordDeletion = z.input<typeof recordDeletionShape>

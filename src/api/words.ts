@@ -63,6 +63,13 @@ export type Decoding = (typeof DECODINGS)[number]
  * the JSON around it.
  */
 export const PRODUCE_BODY_BYTES = 2 * 1024 * 1024
+/**
+ * The most values of such a body, names of members included: 1,000 records of ten headers, each with a key, a value and
+ * their schemas. VALUES_OF_RECORD is the most of one record without its headers.
+ */
+export const PRODUCE_BODY_VALUES = 110_000
+export const VALUES_OF_RECORD = 40
+export const VALUES_OF_HEADER = 7
 
 export const FILE_FORMATS = Object.freeze(['ndjson', 'csv'] as const)
 export const READING_ORDERS = Object.freeze(['oldest', 'newest'] as const)

@@ -66,6 +66,23 @@ test('values and keys that are JSON are produced with their schemas, and a tail 
   )
 })
 
+test('a tail says of each record why it is not decoded, also while the registry is switched off', async t => {
+  const settings = { 'admin.security-enabled': false, 'schema-registry.enabled': false } as const
+  const { url } = await startBroker(t, settings, { hasHttp: true })
+  const run = (args: readonly string[], typed: Typed = {}) => ketch([...args, `--url=${url}`], typed)
+  await run(['topics', 'create', 'orders'])
+  const input = ['{"value":{"base64":"AAAAAGMA"}}\n{"value":{"text":"plain"}}\n']
+  assert.equal((await run(['produce', 'orders', '--ndjson'], { input })).status, 0)
+  const tailed = await run(['tail', 'orders', '--decode=registry', '--last=2', '--count=2'])
+  const lines = tailed.out.trimEnd().split('\n')
+  const off = 'The schema registry is switched off here (svc.schema-registry.enabled).'
+  assert.ok(lines[0]!.endsWith(`base64:AAAAAGMA [schema-not-found: ${off}]`), lines[0])
+  assert.ok(lines[1]!.endsWith('base64:cGxhaW4= [raw: It names no schema.]'), lines[1])
+  // Bytes that were asked for need no reason.
+  const raw = await run(['tail', 'orders', '--decode=raw', '--last=1', '--count=1'])
+  assert.ok(raw.out.endsWith('base64:cGxhaW4=\n'), raw.out)
+})
+
 test('an export with the registry is produced again with the same bytes', async t => {
   const { run } = await started(t)
   const key = [`--key=${ORDER_JSON_TEXT}`, '--key-schema=orders-key']

@@ -5,20 +5,24 @@
 const MAX_DEPTH = 64
 /** The longest number in characters. The digits of any double fit. */
 const MOST_DIGITS = 1_100
+/**
+ * The most values of a body, names of members included, unless its route takes more. To read 10,000 takes 3 ms; a body
+ * of 1 MiB may have 700,000. A body of a route is a few texts, and lists of some hundred.
+ */
+const MOST_VALUES = 10_000
 
 /**
  * Returns the value, or a sentence that says why the bytes are refused. A value costs far more time than a byte of a
- * string, so a face may say how many values a body may have. They are counted before any of them is made.
+ * string, so values are counted before any of them is made.
  */
 export function readJson(
   bytes: Uint8Array,
-  mostValues = Number.POSITIVE_INFINITY,
+  mostValues: number = MOST_VALUES,
 ): { readonly value: unknown } | { readonly refused: string } {
   const text = decode(bytes)
   if (text === null) return { refused: 'The body is not UTF-8.' }
   if (text.startsWith('\uFEFF')) return { refused: 'The body begins with a byte order mark; JSON has none.' }
-  if (mostValues < Number.POSITIVE_INFINITY && hasMoreValues(text, mostValues))
-    return { refused: `The body has more than ${mostValues} values.` }
+  if (hasMoreValues(text, mostValues)) return { refused: `The body has more than ${mostValues} values.` }
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -66,6 +70,7 @@ function hasMoreValues(text: string, most: number): boolean {
 
 /** Returns why a text that JSON.parse accepts is still refused, or null. */
 function findAmbiguity(text: string): string | null {
+  const hasEscapes = text.includes('\\u')
   /** The keys so far of each open object; null for an array. */
   const open: (Set<string> | null)[] = []
   /** The start and end of a string that may be a key. */
@@ -76,9 +81,8 @@ function findAmbiguity(text: string): string | null {
       from = at
       at = endOfString(text, at + 1)
       to = at
-      const written = text.slice(from, to + 1)
       // RFC 7493, 2.1. In UTF-8 it would become U+FFFD, which the client did not send.
-      if (SURROGATE.test(written) && !(JSON.parse(written) as string).isWellFormed())
+      if (hasEscapes && hasUnpairedSurrogate(text.slice(from, to + 1)))
         return 'The body has a string with an unpaired surrogate, which stands for no character.'
     } else if (code === COLON) {
       const written = text.slice(from + 1, to)
@@ -105,6 +109,10 @@ function findAmbiguity(text: string): string | null {
     }
   }
   return null
+}
+
+function hasUnpairedSurrogate(written: string): boolean {
+  return SURROGATE.test(written) && !(JSON.parse(written) as string).isWellFormed()
 }
 
 /**

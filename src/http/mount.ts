@@ -21,6 +21,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** The face of the route. */
     face?: Face
+    /** The most values of a body, if the route has a number of its own. */
+    mostValues?: number
   }
 }
 
@@ -60,9 +62,9 @@ export function hasParams(params: unknown): boolean {
 export function mountFace(scope: FastifyInstance, face: Face, mounting: Mounting): void {
   scope.removeAllContentTypeParsers()
   const parse = (type: string, read: ReadBody) =>
-    scope.addContentTypeParser(type, { parseAs: 'buffer' }, (_request, bytes: Buffer, done) => {
+    scope.addContentTypeParser(type, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
       if (bytes.length === 0) return done(null, undefined)
-      const found = read(bytes)
+      const found = read(bytes, request.routeOptions.config.mostValues)
       if ('refused' in found) return done(new UnreadableBody(found.refused))
       done(null, found.value)
     })
@@ -89,7 +91,7 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
   scope.route({
     method: [...methodsOf(route)],
     url: route.path,
-    config: { face },
+    config: { face, ...(route.mostValues === undefined ? {} : { mostValues: route.mostValues }) },
     schema: shapesOf(route),
     ...(route.bodyLimit === undefined ? {} : { bodyLimit: route.bodyLimit }),
     // The plugin believes that bytes beginning like zlib or gzip are compressed already. It would send them unchanged

@@ -221,6 +221,8 @@ export interface Route<P extends Shape = Shape, Q extends Shape = Shape, B exten
   readonly audited?: readonly string[]
   /** The largest body in bytes; 1 MiB by default. */
   readonly bodyLimit?: number
+  /** The most values of a body, names of members included; 10,000 by default (json-body.ts). */
+  readonly mostValues?: number
   answer(request: HttpRequest<Of<P>, Of<Q>, Of<B>>, rooms: HttpRooms): Promise<Answer> | Answer
 }
 

@@ -58,6 +58,8 @@ export function fromRegistry({ code, message }: RegistryRefusal, { subject, vers
         'subject',
         `takes 1 to ${MOST_SUBJECT_BYTES} bytes without control characters, and not ".", "..", "__GLOBAL", "__EMPTY" or a name that begins with ":." or ":*:"`,
       )
+    case 50002:
+      return problem('BUSY', message)
     default:
       return problem('INVALID_REQUEST', message)
   }

@@ -17,6 +17,7 @@ import {
   type Shape,
 } from './route.ts'
 import { fromRegistry, type Named } from './schema-problems.ts'
+import { turnsOf } from './turns-of.ts'
 
 /** The codes of problems of routes that read schemas, by status. */
 const REGISTRY_READS = Object.freeze({ 404: 'SCHEMA_REGISTRY_OFF', 409: 'UNREADABLE' })
@@ -40,7 +41,7 @@ export function schemaRoute<P extends Shape = undefined, Q extends Shape = undef
     ...spec,
     tag: 'schemas',
     async answer(request, rooms) {
-      const its = withRegistry(rooms)
+      const its = withRegistry(rooms, turnsOf(request))
       if (isProblem(its)) return its
       const answer = await spec.answer(request, its)
       return isRefusal(answer) ? fromRegistry(answer, (request.params ?? {}) as Named) : answer
@@ -53,10 +54,10 @@ export function found(body: object | RegistryRefusal): Answer | RegistryRefusal 
   return isRefusal(body) ? body : reply(200, body)
 }
 
-/** Returns the rooms with the registry, or the problem that it is switched off. */
-function withRegistry(rooms: HttpRooms): (HttpRooms & SchemaRooms) | Problem {
+/** Returns the rooms with the registry of this caller, or the problem that it is switched off. */
+function withRegistry(rooms: HttpRooms, caller: string): (HttpRooms & SchemaRooms) | Problem {
   const { registry, judge, settings } = rooms
-  if (registry !== null && judge !== null) return { ...rooms, registry, judge }
+  if (registry !== null && judge !== null) return { ...rooms, registry: registry.of(caller), judge }
   const state = capabilityStates(settings).find(({ id }) => id === 'schema-registry')
   return problem('SCHEMA_REGISTRY_OFF', state?.because ?? 'The schema registry is off.')
 }

@@ -33,14 +33,27 @@ export class InvalidSchema extends Error {
   override readonly name = 'InvalidSchema'
 }
 
-/** One reason why a reader cannot read everything that a writer writes. */
+/**
+ * One reason why a reader cannot read everything that a writer writes. Its place is as Confluent writes it,
+ * because clients see it:
+ *
+ *   Avro          /fields/1/type       a JSON pointer; `/` for the whole schema
+ *   JSON Schema   #/properties/x       the pointer as a fragment; `#` for the whole schema
+ *   Protobuf      #/Message/1          names of messages, enums and oneofs, then the number; `#/` for the whole file
+ *
+ * Operators, and producers whose records are refused, see one form (placeOf).
+ */
 export interface Difference {
   /** Confluent's word, for example READER_FIELD_MISSING_DEFAULT_VALUE. */
   readonly type: string
-  /** Where in the reader, as a JSON pointer or as Confluent writes it for the format: `/fields/1/type`. */
   readonly path: string
-  /** A sentence for people, which names both sides. */
+  /** A sentence for people, which names both sides and not the place. */
   readonly description: string
+}
+
+/** Returns the place in one form for all formats: `/fields/1/type`, `/properties/x`, `/Message/1`, and `/` for all. */
+export function placeOf({ path }: Pick<Difference, 'path'>): string {
+  return `/${path.replace(/^#?\/?/, '')}`
 }
 
 /** LENIENT accepts more changes of JSON Schema objects. Avro and Protobuf have one policy. */
@@ -76,11 +89,18 @@ export interface Format<Schema, Program> {
   compile(schema: Schema): Program
 }
 
-/** Why a payload is not valid: a short phrase for people, with the place in the payload or the field. */
+/** Why a payload is not valid: a short phrase for people, with the place in the payload and the field. */
 export interface Fault {
   /** For metrics. */
   readonly reason: 'truncated' | 'trailing-bytes' | 'bad-value' | 'too-deep' | 'too-many-elements' | 'too-slow'
-  /** `at byte 17, field "amount": a union of 2 branches has no branch 99` */
+  /**
+   * `at <place>: <mistake>`. The place is the byte behind the schema id, and the field if it is known. JSON is judged
+   * as a value, so its place is a pointer.
+   *
+   *   Avro          at byte 17, field "order.amount": a union of 2 branches has no branch 99
+   *   Protobuf      at byte 17, field "amount" of shop.Order: the string is not UTF-8
+   *   JSON Schema   at /order/amount: must be number
+   */
   readonly message: string
 }
 

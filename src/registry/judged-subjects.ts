@@ -1,14 +1,14 @@
 // Answers the judge of produced records: which ids a subject has, its latest schema, and the programs that walk
 // payloads. It answers from memory where it can, because a produce request waits.
 
-import type { Policy, SchemaText, SchemaType } from './format.ts'
+import { type Policy, placeOf, type SchemaText, type SchemaType } from './format.ts'
 import type { RegistryRefusal } from './refusals.ts'
 import { type Level, latestLive, type Subject, type SubjectVersion } from './state/subject.ts'
 import { refusalOf } from './verbs/candidate.ts'
 import { inForce } from './verbs/compatibility.ts'
 import { contentOf, sourceOf } from './verbs/dependencies.ts'
 import type { VerbRooms } from './verbs/rooms.ts'
-import { isUnusable } from './work/schema-work.ts'
+import { isUnusable } from './work/unusable.ts'
 
 /** A subject as it is judged by. The same object until something of it changes. */
 export interface SubjectNow {
@@ -91,7 +91,7 @@ export class JudgedSubjects {
     const [one, other] = await Promise.all([contentOf(state, reader), contentOf(state, writer)])
     if (one.type !== other.type) return [`it is of type ${other.type}, and the latest one of type ${one.type}`]
     const found = await work.compareStored(one.type, await sourceOf(state, one), await sourceOf(state, other), policy)
-    return isUnusable(found) ? [found.why] : found.map(({ description }) => description)
+    return isUnusable(found) ? [found.why] : found.map(each => `at ${placeOf(each)}: ${each.description}`)
   }
 
   #of({ subject, global }: { readonly subject: Subject; readonly global: Subject }): SubjectNow {

@@ -15,8 +15,8 @@ export function isRefusal(result: unknown): result is RegistryRefusal {
 }
 
 /** The first three digits of a code are its status, also those of `error_code` 409. */
-function refused(code: number, message: string): RegistryRefusal {
-  return Object.freeze({ kind: 'refused', code, status: Number(String(code).slice(0, 3)), message })
+function refused(code: number, message: string, status = Number(String(code).slice(0, 3))): RegistryRefusal {
+  return Object.freeze({ kind: 'refused', code, status, message })
 }
 
 const LEVELS = 'none, backward, forward, full, backward_transitive, forward_transitive, and full_transitive'
@@ -62,4 +62,6 @@ export const refusals = Object.freeze({
     ),
   invalidSubject: (subject: string) => refused(42208, `The specified subject '${subject}' is not a valid.`),
   tooLarge: (message: string) => refused(42209, message),
+  /** Confluent's code for work that was not done in time. Its clients try again after a 503. */
+  busy: (message: string) => refused(50002, message, 503),
 })

@@ -345,6 +345,16 @@ export function typeOfTopicConfig(name: string): TopicConfigType | null {
   return inertByName.get(name)?.type ?? null
 }
 
+/**
+ * Returns the value as it is stored: Kafka ignores blanks around a boolean and the case of its letters, and here it is
+ * always `true` or `false`. Other values stay as they are, also those that are not valid.
+ */
+export function storedTopicConfig(name: string, value: string): string {
+  if (typeOfTopicConfig(name) !== 'boolean') return value
+  const word = value.trim().toLowerCase()
+  return word === 'true' || word === 'false' ? word : value
+}
+
 /** Returns the value of this topic config if neither the topic nor a setting gives one; '' for an unknown name. */
 export function fallbackOf(name: string): string {
   if (Object.hasOwn(acting, name)) return acting[name as keyof Acting].fallback

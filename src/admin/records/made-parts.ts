@@ -4,7 +4,7 @@
 import type { Content, KeyOrValue, RecordToProduce, SchemaName } from '../../api/messages.ts'
 import { SCHEMA_ID_HEADERS } from '../../registry/payload/framing.ts'
 import type { Encoder, SchemaName as EncoderName, PartRefusal } from '../../registry/records/encode-part.ts'
-import type { SchemaRooms } from './schema-value.ts'
+import { type SchemaRooms, SWITCHED_OFF } from './schema-value.ts'
 
 /** The bytes of a record. */
 export interface MadeParts {
@@ -23,11 +23,7 @@ export interface Unmade {
 /** A request that gets every line wrong must not get an endless answer. */
 const MOST_OBJECTIONS = 100
 
-const SWITCHED_OFF: PartRefusal = Object.freeze({
-  kind: 'refused',
-  about: 'schema',
-  message: 'The schema registry is switched off here (svc.schema-registry.enabled).',
-})
+const NO_REGISTRY: PartRefusal = Object.freeze({ kind: 'refused', about: 'schema', message: SWITCHED_OFF })
 
 /** Resolves with the bytes of each record, in order. Throws what the store throws. */
 export async function makeParts(
@@ -40,7 +36,7 @@ export async function makeParts(
     const key = JSON.stringify(name)
     const known = encoders.get(key)
     if (known !== undefined) return known
-    const found = rooms.registry === null ? SWITCHED_OFF : await rooms.registry.records.encoderOf(readName(name))
+    const found = rooms.registry === null ? NO_REGISTRY : await rooms.registry.records.encoderOf(readName(name))
     encoders.set(key, found)
     return found
   }

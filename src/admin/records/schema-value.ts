@@ -24,6 +24,9 @@ export interface UndecodedPart {
   readonly previewBytes: number
 }
 
+/** Why a record with a schema is neither read nor made. */
+export const SWITCHED_OFF = 'The schema registry is switched off here (svc.schema-registry.enabled).'
+
 /** The bytes of a prefix: enough to see whether a value names a schema. */
 const PREFIX_BYTES = 5
 /** The longest header that names a schema: its GUID, and the indexes of 64 levels. */
@@ -66,7 +69,7 @@ function withoutRegistry({ bytes, headers, part }: UndecodedPart): DecodedPart {
   const framing = new Framing().read(bytes, headers, part)
   if (framing.kind !== 'id' && framing.kind !== 'guid') return { kind: 'raw', reason: 'It names no schema.' }
   const named: NamedSchema = framing.kind === 'id' ? { id: framing.id } : { guid: framing.guid() }
-  return { kind: 'schema-not-found', reason: 'The schema registry is switched off here.', ...named }
+  return { kind: 'schema-not-found', reason: SWITCHED_OFF, ...named }
 }
 
 function schemaOf(decoded: DecodedPart): Pick<ShownValue, 'schema'> {

@@ -9,7 +9,7 @@ import type {
   SchemaReferrer,
   SchemaVersion,
 } from '../../api/schemas.ts'
-import type { Difference } from '../../registry/format.ts'
+import { type Difference, placeOf } from '../../registry/format.ts'
 import { isRefusal, type RegistryRefusal } from '../../registry/refusals.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { pretty } from './pretty.ts'
@@ -81,7 +81,9 @@ function directionOf({ differences, trouble }: Direction): SchemaDirection {
 }
 
 export function reasonsOf(differences: readonly Difference[]): SchemaReason[] {
-  return differences.slice(0, MOST_REASONS).map(({ type, path, description }) => ({ kind: type, path, description }))
+  return differences
+    .slice(0, MOST_REASONS)
+    .map(each => ({ kind: each.type, path: placeOf(each), description: each.description }))
 }
 
 export function referrerOf({

@@ -3,6 +3,7 @@
 // of the input.
 
 import type { NewMessages, Produced, ProducedMessages, RecordToProduce } from '../../api/messages.ts'
+import { PRODUCE_BODY_VALUES, VALUES_OF_HEADER, VALUES_OF_RECORD } from '../../api/words.ts'
 import { type Call, type Command, segment } from '../command.ts'
 import { CommandFailed, EXIT, type ExitStatus } from '../exit-status.ts'
 import { recordReader } from '../produced-lines.ts'
@@ -82,17 +83,22 @@ async function produce(call: Call): Promise<ExitStatus> {
     for await (const lot of lots) {
       let records: RecordToProduce[] = []
       let bytes = 0
+      let values = 0
       for (const line of lot) {
         const record = read(line, at + 1)
         const size = Buffer.byteLength(JSON.stringify(record))
-        if (records.length === MOST_AT_ONCE || (records.length > 0 && bytes + size > MOST_BYTES)) {
+        const itsValues = VALUES_OF_RECORD + VALUES_OF_HEADER * (record.headers?.length ?? 0)
+        const isFull = bytes + size > MOST_BYTES || values + itsValues > PRODUCE_BODY_VALUES
+        if (records.length === MOST_AT_ONCE || (records.length > 0 && isFull)) {
           await send(records, at)
           records = []
           bytes = 0
+          values = 0
         }
         records.push(record)
         at++
         bytes += size
+        values += itsValues
       }
       if (records.length > 0) await send(records, at)
     }

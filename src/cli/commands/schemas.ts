@@ -1,6 +1,7 @@
 // Reads the schema registry on the command line: subjects, versions, differences, and the topics that are judged.
 
 import type { JudgedPart, JudgedTopic, JudgedTopics, SchemaPartRule } from '../../api/judged-topics.ts'
+import { placeInWords } from '../../api/schema-words.ts'
 import type {
   DescribedSchemaSubject,
   SchemaById,
@@ -214,6 +215,8 @@ function lines(text: string): string {
 }
 
 function diffText({ subject, before, after, backward, forward }: SchemaDiff): string {
+  if (before.version === after.version)
+    return `Version ${after.version} of ${printable(subject)} was compared with itself. Name two versions.\n`
   const name = ({ version, id }: SchemaDiff['before']) => `${printable(subject)} version ${version} (id ${id})`
   const difference = unifiedDiff(lines(before.pretty), lines(after.pretty), [name(before), name(after)])
   const texts = difference === '' ? 'The texts are equal.\n' : difference
@@ -226,7 +229,9 @@ function directionText(reader: number, writer: number, { compatible, reasons }: 
 }
 
 export function reasonLines(reasons: readonly SchemaReason[]): string {
-  return reasons.map(({ path, description }) => `  ${printable(path)}: ${printable(description)}\n`).join('')
+  return reasons
+    .map(({ path, description }) => `  ${printable(placeInWords(path))}: ${printable(description)}\n`)
+    .join('')
 }
 
 function topicTable(rows: readonly JudgedTopic[]): string {

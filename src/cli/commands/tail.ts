@@ -22,10 +22,10 @@ function said(shown: ShownValue | null): string {
   return `${text}${shown.truncated ? '…' : ''}${schemaOf(shown)}`
 }
 
-/** Returns the schema that the value names, or why the value is not decoded with it; empty without a schema. */
+/** Returns the schema that the value names, or why it is not decoded with one; empty if it was not to be decoded so. */
 function schemaOf({ status, schema, reason }: ShownValue): string {
-  if (schema === undefined) return ''
-  if (status !== 'decoded') return ` [${status}: ${printable(reason ?? '')}]`
+  if (schema === undefined && (status !== 'raw' || reason === undefined)) return ''
+  if (schema === undefined || status !== 'decoded') return ` [${status}: ${printable(reason ?? '')}]`
   const { id, subject, version, type, message } = schema
   const named = subject == null ? [] : [`${printable(subject)} ${version}`]
   return ` [${[...named, `id ${id}`, type, ...(message === undefined ? [] : [message])].join(', ')}]`

@@ -49,8 +49,14 @@ export interface Face {
 
 export type Params = Readonly<Record<string, string | undefined>>
 
-/** Returns the value of the bytes, or the sentence that says why they are refused. */
-export type ReadBody = (bytes: Buffer) => { readonly value: unknown } | { readonly refused: string }
+/**
+ * Returns the value of the bytes, or the sentence that says why they are refused. `mostValues` is that of the route, if
+ * it has one.
+ */
+export type ReadBody = (
+  bytes: Buffer,
+  mostValues?: number,
+) => { readonly value: unknown } | { readonly refused: string }
 
 export interface ErrorBody {
   readonly contentType: string

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { refusals } from '../../registry/refusals.ts'
 import { problem } from '../problems.ts'
 import { errorCodeOf, fromRefused, registryErrorOf, registryErrors, registryProblem } from './schema-registry-errors.ts'
 
@@ -36,4 +37,10 @@ test('problems of every face have Confluent’s codes and, where clients search 
     message: 'See the log. (request the-id)',
   })
   assert.deepEqual([problem('STORE_UNAVAILABLE').status, errorCodeOf(problem('STORE_UNAVAILABLE'))], [503, 50001])
+})
+
+test('a registry with too much to do answers 50002 with the status 503, and when to try again', () => {
+  const { code, message } = refusals.busy('The registry has no time.')
+  const busy = fromRefused({ kind: 'refused', code, message })
+  assert.deepEqual([busy.status, busy.headers['retry-after'], errorCodeOf(busy)], [503, '1', 50002])
 })

@@ -31,6 +31,7 @@ export const registryErrors = Object.freeze({
   FORBIDDEN: [40301],
   PASSWORD_CHANGE_REQUIRED: [40301],
   CROSS_SITE: [40301],
+  BUSY: [50002, 503],
   STORE_UNAVAILABLE: [50001, 503],
   UNREADABLE: [50001, 500],
 } as const satisfies Readonly<Record<string, readonly [code: number, status?: number]>>)
@@ -40,7 +41,8 @@ export type RegistryErrorName = keyof typeof registryErrors
 /** Makes the problem for an expected refusal. `message` is Confluent's text, which some clients search. */
 export function registryProblem(name: RegistryErrorName, message: string): Problem {
   const [code, status = statusOf(code)] = registryErrors[name] as readonly [number, number?]
-  return { kind: 'problem', status, code: name, title: message, detail: message, fields: null, headers: {} }
+  const headers = name === 'BUSY' ? { 'retry-after': '1' } : {}
+  return { kind: 'problem', status, code: name, title: message, detail: message, fields: null, headers }
 }
 
 /** A refusal of the registry's verbs, with the `error_code` and Confluent's text. */

@@ -17,6 +17,7 @@ import {
   route,
   type Shape,
 } from '../route.ts'
+import { turnsOf } from '../turns-of.ts'
 import { isRegistryCaller, type RegistryCaller } from './schema-registry-access.ts'
 import { fromRefused, type Refused } from './schema-registry-errors.ts'
 
@@ -59,11 +60,8 @@ export function registryRoute<P extends Shape = undefined, Q extends Shape = und
       assert(isRegistryCaller(identity), 'the face of the registry gives each request the rights of its caller')
       const isWide = /^\s*true\s*$/i.test(String(headers['confluent-accept-unknown-properties'] ?? ''))
       assert(rooms.registry !== null, 'a registry that is switched off has no face')
-      const asked = { ...request, caller: identity, registry: rooms.registry, isWide } as unknown as RegistryRequest<
-        P,
-        Q,
-        B
-      >
+      const registry = rooms.registry.of(turnsOf(request))
+      const asked = { ...request, caller: identity, registry, isWide } as unknown as RegistryRequest<P, Q, B>
       const outcome = await answer(asked, rooms)
       return outcome.kind === 'refused' ? fromRefused(outcome) : outcome
     },

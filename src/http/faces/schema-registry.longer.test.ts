@@ -294,10 +294,20 @@ test('a change leaves an audit line with the members that its route names, and a
   assert.doesNotMatch(log(), /marker-/)
 })
 
-test('without svc.schema-registry.enabled no path of the registry exists and no port of its own opens', async t => {
+test('without svc.schema-registry.enabled each path of the registry names the setting, and no port of its own opens', async t => {
   const { broker, below } = await start(t, { 'schema-registry.enabled': false })
   assert.equal(broker.registryPort, null)
-  assert.equal((await fetch(`${below}/subjects`)).status, 404)
+  const message = 'The schema registry is switched off here: svc.schema-registry.enabled is false (test).'
+  for (const [path, asked] of [
+    ['', {}],
+    ['/subjects', {}],
+    ['/schemas/ids/1', { headers: { accept: 'text/html, image/gif, image/jpeg, */*; q=0.2' } }],
+    ['/subjects/a%2Fb/versions', { method: 'POST', body: { schema: '"int"' } }],
+  ] as const) {
+    const { status, body, headers } = await askRegistry(below, path, asked)
+    assert.deepEqual([status, body], [404, { error_code: 404, message }], path)
+    assert.match(headers.get('content-type') ?? '', /^application\/vnd\.schemaregistry\.v1\+json/)
+  }
 })
 
 test('without svc.schema-registry.port the registry opens no port, and the own port has no other face', async t => {

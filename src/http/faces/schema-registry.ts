@@ -6,8 +6,10 @@
 import { type ClientPasswordsRooms, openClientPasswords } from '../../auth/clients/client-passwords.ts'
 import type { Policies } from '../../auth/clients/policies.ts'
 import type { Accounts } from '../../auth/console/accounts.ts'
+import type { Registry } from '../../registry/registry.ts'
 import { hasSaslListener, isLoopback } from '../../settings/endpoints.ts'
 import { fullKey, type Settings } from '../../settings/settings.ts'
+import { capabilityStates } from '../../settings/switches.ts'
 import type { Logger } from '../../telemetry/logger.ts'
 import { readJson } from '../json-body.ts'
 import { problem } from '../problems.ts'
@@ -23,35 +25,56 @@ export const REGISTRY_PATH = '/schema-registry'
 /** Confluent's own header. */
 const HEADERS = Object.freeze({ 'cache-control': 'no-cache, no-store, must-revalidate' })
 
-/** Of a body, names of members included. A schema is one text; references, metadata and rules are a few hundred. */
-const MOST_VALUES = 10_000
-const readBody = (bytes: Uint8Array) => readJson(bytes, MOST_VALUES)
-
 export interface RegistryFaceRooms extends ClientPasswordsRooms {
   readonly accounts: Accounts
   readonly policies: Policies
   readonly settings: Settings
   readonly logger: Logger
+  readonly registry?: Pick<Registry, 'promptly'> | null
 }
 
 export interface RegistryFaces {
   /** For the HTTP port, below REGISTRY_PATH. */
   readonly below: Face
-  /** For a port of its own. */
-  readonly alone: Face
+  /** For a port of its own; null if the registry is switched off. */
+  readonly alone: Face | null
 }
 
-/** Opens both faces, with the same routes; null if the registry is switched off. */
+/** Opens both faces, with the same routes. While the registry is switched off, every path names the setting. */
 export function openRegistryFaces(
   rooms: RegistryFaceRooms,
   routes: readonly AnyRoute[] = registryRoutes,
-): RegistryFaces | null {
-  if (!rooms.settings.get('schema-registry.enabled')) return null
+): RegistryFaces {
+  if (!rooms.settings.get('schema-registry.enabled')) return { below: switchedOff(rooms.settings), alone: null }
   warnOfOpenDoor(rooms)
   const clients = openClientPasswords(rooms)
   const open = (base: string, isOwnPort: boolean) =>
-    registryFace(base, routes, openRegistryAccess({ ...rooms, clients, isOwnPort }))
+    registryFace(base, routes, promptAccess(openRegistryAccess({ ...rooms, clients, isOwnPort }), rooms.registry))
   return { below: open(REGISTRY_PATH, false), alone: open('', true) }
+}
+
+/** Returns a face without routes: its 404 says why it has none. */
+function switchedOff(settings: Settings): Face {
+  const state = capabilityStates(settings).find(({ id }) => id === 'schema-registry')
+  const message = `The schema registry is switched off here: ${state?.because ?? ''}`
+  return {
+    name: 'schema registry',
+    paths: [REGISTRY_PATH],
+    routes: [],
+    reads: {},
+    writes: REGISTRY_TYPES[0],
+    headers: HEADERS,
+    admit: () => Promise.resolve(NO_SUCH_PLACE),
+    errorOf: (what, requestId, accept) => ({
+      contentType: registryTypeFor(accept) ?? REGISTRY_TYPES[0],
+      body: what.code === 'NOT_FOUND' ? { error_code: 404, message } : registryErrorOf(what, requestId),
+    }),
+  }
+}
+
+/** A sign-in reads users and rules. While the store is silent it is refused, and not kept waiting. */
+function promptAccess(access: RegistryAccess, registry: RegistryFaceRooms['registry']): RegistryAccess {
+  return registry == null ? access : { admit: (...asked) => registry.promptly(access.admit(...asked)) }
 }
 
 /** Warns if the registry asks no caller although the Kafka port does: one schema stops the producers of a topic. */
@@ -73,8 +96,8 @@ function registryFace(base: string, routes: readonly AnyRoute[], access: Registr
     name: 'schema registry',
     paths: [base],
     routes: routes.map(each => ({ ...each, path: each.path === '/' ? base || '/' : `${base}${each.path}` })),
-    reads: Object.fromEntries([...REGISTRY_TYPES, 'application/octet-stream'].map(type => [type, readBody])),
-    readsUntyped: readBody,
+    reads: Object.fromEntries([...REGISTRY_TYPES, 'application/octet-stream'].map(type => [type, readJson])),
+    readsUntyped: readJson,
     writes: accept => registryTypeFor(accept) ?? REGISTRY_TYPES[0],
     headers: HEADERS,
     spell: target => spellingOf(target, base),

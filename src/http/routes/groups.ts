@@ -23,6 +23,8 @@ import {
   groupParams,
   LISTED_TOPICS,
   lagOfGroupShape,
+  MAX_PARTITIONS,
+  MAX_TOPICS,
   resetRequestShape,
   resetShape,
 } from '../../api/groups.ts'
@@ -35,6 +37,8 @@ const NOT_FOUND = 'GROUP_ID_NOT_FOUND'
 const AWAY = 'BROKER_UNAVAILABLE, NOT_COORDINATOR, COORDINATOR_NOT_AVAILABLE, COORDINATOR_LOAD_IN_PROGRESS'
 
 const MAX_RESET_BYTES = 16 * 1024 * 1024
+/** Each partition is an object of two members. */
+const MAX_RESET_VALUES = 5 * MAX_PARTITIONS + MAX_TOPICS + 100
 
 export const groupRoutes = [
   route({
@@ -209,6 +213,7 @@ export const groupRoutes = [
     params: groupParams,
     body: resetRequestShape,
     bodyLimit: MAX_RESET_BYTES,
+    mostValues: MAX_RESET_VALUES,
     audited: ['scope', 'to', 'offset', 'timestamp', 'dryRun'],
     answers: { 200: resetShape },
     problems: {

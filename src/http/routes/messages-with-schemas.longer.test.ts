@@ -269,7 +269,7 @@ test('without the registry no record is made with a schema, and framed values ar
     messages: [{ value: base64(framed(3, ORDER_AVRO_BODY)) }, { value: { text: 'x' } }],
   })
   const page = (await api('GET', '/topics/orders/messages?decode=registry')).body.messages
-  assert.deepEqual(page[0].value.reason, 'The schema registry is switched off here.')
+  assert.deepEqual(page[0].value.reason, 'The schema registry is switched off here (svc.schema-registry.enabled).')
   assert.deepEqual([page[0].value.status, page[0].value.schema], ['schema-not-found', { id: 3 }])
   assert.deepEqual([page[1].value.status, page[1].value.reason], ['raw', 'It names no schema.'])
 })

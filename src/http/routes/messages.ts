@@ -24,7 +24,7 @@ import {
   type TailEventData,
 } from '../../api/messages.ts'
 import { topicParams } from '../../api/topics.ts'
-import { FILE_FORMATS, PRODUCE_BODY_BYTES } from '../../api/words.ts'
+import { FILE_FORMATS, PRODUCE_BODY_BYTES, PRODUCE_BODY_VALUES } from '../../api/words.ts'
 import { HEADER_LIMITS } from '../../log/unpacking.ts'
 import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
@@ -83,6 +83,7 @@ export const messageRoutes = [
     params: topicParams,
     body: newMessagesShape,
     bodyLimit: PRODUCE_BODY_BYTES,
+    mostValues: PRODUCE_BODY_VALUES,
     // The content of records stays out of the log.
     audited: [],
     answers: { 200: producedMessagesShape },

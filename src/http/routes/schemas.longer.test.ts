@@ -259,11 +259,11 @@ test('topics show how they are judged, by which subject, and how many records we
     topic: 'orders',
     key: {
       ...{ judged: false, action: 'reject', required: false },
-      ...{ strategy: 'TopicName', subject: 'orders-key', refused: 0 },
+      ...{ strategy: 'TopicName', subject: 'orders-key', live: false, refused: 0 },
     },
     value: {
       ...{ judged: true, action: 'reject', required: false },
-      ...{ strategy: 'TopicName', subject: 'orders-value', refused: 1 },
+      ...{ strategy: 'TopicName', subject: 'orders-value', live: true, refused: 1 },
     },
     refused: 1,
   })

@@ -18,6 +18,7 @@ import {
   DEFAULT_TOPIC_LIMIT,
   deletedRecordsShape,
   grownTopicShape,
+  MAX_DELETIONS,
   newPartitionsShape,
   newTopicShape,
   recordDeletionShape,
@@ -208,6 +209,8 @@ export const topicRoutes = [
       'one partition, and a second request is safe.',
     params: topicParams,
     body: recordDeletionShape,
+    // Each row is an object of two members.
+    mostValues: 5 * MAX_DELETIONS + 10,
     audited: ['offsets'],
     answers: { 200: deletedRecordsShape },
     problems: {

@@ -78,6 +78,18 @@ test('a refusal names the place and what is expected there', () => {
   for (const [text, message] of rows) assert.equal(refusal(text), message)
 })
 
+test('a new schema has no fixed that no record can hold, and a stored one may', () => {
+  const fixed = (size: number) => record(field(`{"type":"fixed","name":"F","size":${size}}`))
+  assert.equal(refusal(fixed(67_108_864)), 'accepted')
+  for (const size of [67_108_865, 2_147_483_639]) {
+    assert.equal(
+      refusal(fixed(size)),
+      `at /fields/0/type/size: expected at most 67108864 bytes, since no record holds the ${size} of the fixed a.F`,
+    )
+    assert.equal(refusal(fixed(size), 'stored'), 'accepted')
+  }
+})
+
 test('a new schema has names of Avro, and a stored one any', () => {
   for (const text of [
     '{"type":"record","name":"1R","fields":[]}',

@@ -1,6 +1,7 @@
 // Reads the text of an Avro schema (Avro 1.12 specification, "Schema Declaration"). It accepts everything that Java's
 // Schema.Parser accepts but types that are used before they are defined, which only its version 1.12 reads.
 
+import { MAX_UNPACKED_BYTES } from '../../protocol/records.ts'
 import { InvalidSchema, MOST_SCHEMA_LEVELS, type SchemaText, type Strictness } from '../format.ts'
 import { InvalidJson, isObject, type Json, JsonNumber, type JsonObject, readJson } from '../json-text.ts'
 import { checkDefault, doubleDefault } from './defaults.ts'
@@ -26,6 +27,8 @@ const MOST_JSON_LEVELS = 4 * MOST_SCHEMA_LEVELS
 
 /** Java's bound of a fixed: the largest array of its virtual machine. */
 const MOST_FIXED_BYTES = 2 ** 31 - 1 - 8
+/** A batch is unpacked to no more (log/unpacking.ts), so no record holds a larger fixed. */
+const MOST_NEW_FIXED_BYTES = MAX_UNPACKED_BYTES
 
 /** Throws InvalidSchema. Dependencies are stored schemas, and are read as such. */
 export function parseSchema({ text, dependencies }: SchemaText, strictness: Strictness): AvroSchema {
@@ -210,6 +213,11 @@ class Parser {
     const size = sizeJson instanceof JsonNumber && sizeJson.isInteger ? Number(sizeJson.text) : -1
     if (size < 0 || size > MOST_FIXED_BYTES)
       return this.#fail(`${path}/size`, 'the bytes of the fixed, from 0 to 2^31-9')
+    if (size > MOST_NEW_FIXED_BYTES && this.#strictness === 'new')
+      return this.#fail(
+        `${path}/size`,
+        `at most ${MOST_NEW_FIXED_BYTES} bytes, since no record holds the ${size} of the fixed ${named.name.full}`,
+      )
     return this.#define({ kind: 'fixed', ...named, size, properties: propertiesOf(json, RESERVED) }, path)
   }
 

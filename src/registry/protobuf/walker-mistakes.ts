@@ -2,14 +2,17 @@
 
 import type { ProgramField, ProtobufProgram } from './program.ts'
 
-/** `message` is the number of the message that holds the field; a tag of 0 stands for no field. */
-export function fieldMistake(program: ProtobufProgram, message: number, tag: number, text: string): string {
+/**
+ * Returns the words for a field in a place. `message` is the number of the message that holds it; a tag of 0 stands for
+ * no field, and for it the text is empty.
+ */
+export function fieldAt(program: ProtobufProgram, message: number, tag: number): string {
   const number = Math.floor(tag / 8)
-  if (number === 0) return text
+  if (number === 0) return ''
   const field = fieldOf(program, message, tag)
   const name = field === undefined ? `field ${number}` : `field "${field.name}"`
   const owner = program.messages[message]
-  return `${name}${owner === undefined ? '' : ` of ${owner.fullName}`}: ${text}`
+  return `${name}${owner === undefined ? '' : ` of ${owner.fullName}`}`
 }
 
 export function wireMistake(program: ProtobufProgram, message: number, tag: number): string {

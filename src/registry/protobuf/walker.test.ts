@@ -71,7 +71,7 @@ for (const [name, bytes] of VALID3) {
 
 const FAULTY3: readonly (readonly [name: string, bytes: string, reason: Fault['reason'], message: RegExp])[] = [
   ['a tag without a value', '08', 'truncated', /at byte 0, field "i" of M: a varint goes on beyond the end/],
-  ['half a tag', '88', 'truncated', /at byte 0, a varint goes on beyond the end/],
+  ['half a tag', '88', 'truncated', /at byte 0: a varint goes on beyond the end/],
   ['half a varint', '08 80', 'truncated', /field "i" of M: a varint goes on beyond the end/],
   ['a varint of eleven bytes', '08 8080808080808080808001', 'bad-value', /a varint has more than 64 bits/],
   ['a varint of 70 bits', '08 ffffffffffffffffff7f', 'bad-value', /a varint has more than 64 bits/],

@@ -13,7 +13,7 @@ import { ACTION, sparseIndex } from './program.ts'
 import { RequiredFields } from './required-fields.ts'
 import { WIRE } from './tables.ts'
 import { isUtf8 } from './utf8.ts'
-import { fieldMistake, missingField, varintMistake, wireMistake } from './walker-mistakes.ts'
+import { fieldAt, missingField, varintMistake, wireMistake } from './walker-mistakes.ts'
 
 // As constants of the module they cost no look-up in the loop.
 const { varint: VARINT, bool: BOOL, closedEnum: CLOSED_ENUM, fixed32: FIXED32, fixed64: FIXED64 } = ACTION
@@ -391,10 +391,11 @@ class ProtobufWalker implements Walker {
 
   #fault(reason: Fault['reason'], at: number, tag: number, text: string): Fault {
     const message = this.#messages[this.#level] as number
-    return this.#faultText(reason, at, fieldMistake(this.#program, message, tag, text))
+    const field = fieldAt(this.#program, message, tag)
+    return { reason, message: `at byte ${at - this.#start}${field === '' ? '' : `, ${field}`}: ${text}` }
   }
 
   #faultText(reason: Fault['reason'], at: number, text: string): Fault {
-    return { reason, message: `at byte ${at - this.#start}, ${text}` }
+    return { reason, message: `at byte ${at - this.#start}: ${text}` }
   }
 }

@@ -6,7 +6,7 @@ import type { SchemaType } from '../format.ts'
 import type { StoredContent } from '../state/content.ts'
 import { contentOf, sourceOf } from '../verbs/dependencies.ts'
 import type { VerbRooms } from '../verbs/rooms.ts'
-import { isUnusable } from '../work/schema-work.ts'
+import { isUnusable } from '../work/unusable.ts'
 
 export interface KnownSchema {
   readonly kind: 'known'

@@ -7,7 +7,7 @@ import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import { type Content, guidOf, type JsonObject } from '../state/content.ts'
 import type { Subject } from '../state/subject.ts'
 import type { Examined } from '../work/schema-call.ts'
-import { isUnusable, type Unusable } from '../work/schema-work.ts'
+import { isUnusable, type Unusable } from '../work/unusable.ts'
 import { dependenciesOf, normalizedReferences, resolveReferences } from './dependencies.ts'
 import type { SchemaRequest, VerbRooms } from './rooms.ts'
 
@@ -76,6 +76,7 @@ export function withObjects(
 }
 
 export function refusalOf(type: SchemaType, { kind, why }: Unusable): RegistryRefusal {
+  if (kind === 'busy') return refusals.busy(why)
   if (kind === 'large') return refusals.tooLarge(`Schema is too large: ${why}`)
   return refusals.invalidSchema(`Invalid schema of type ${type}, details: ${why}`)
 }

@@ -13,8 +13,8 @@ import {
   type SubjectVersion,
 } from '../state/subject.ts'
 import { objectionToSubject } from '../subject-names.ts'
-import { isUnusable } from '../work/schema-work.ts'
-import { candidateOf } from './candidate.ts'
+import { isUnusable } from '../work/unusable.ts'
+import { candidateOf, refusalOf } from './candidate.ts'
 import { checkOne, groupOf, inForce } from './compatibility.ts'
 import { contentOf, sourceOf } from './dependencies.ts'
 import { findVersion } from './find.ts'
@@ -69,6 +69,7 @@ export async function explain(
   if (isRefusal(candidate)) return candidate
   const latest = latestLive(subject)
   const existing = await findVersion(rooms, subject, candidate)
+  if (isRefusal(existing)) return existing
   // As in a registration: a schema without metadata takes over that of the newest version.
   const metadata =
     candidate.content.metadata ?? (latest === null ? null : (await contentOf(state, latest.guid)).metadata)
@@ -128,15 +129,18 @@ export async function compareVersions(
   if (isRefusal(earlier)) return earlier
   const { level, policy } = inForce(rooms, subject, global)
   const [before, after] = await Promise.all([contentOf(state, earlier.guid), contentOf(state, later.guid)])
-  const direction = async (reader: StoredContent, writer: StoredContent): Promise<Direction> => {
+  const direction = async (reader: StoredContent, writer: StoredContent): Promise<Direction | RegistryRefusal> => {
     if (reader.guid === writer.guid) return { differences: [], trouble: null }
     if (reader.type !== writer.type)
       return { differences: [], trouble: `a schema of type ${reader.type} does not read one of type ${writer.type}` }
     const sources = await Promise.all([sourceOf(state, reader), sourceOf(state, writer)])
     const found = await rooms.work.compare(reader.type, ...sources, policy)
-    return isUnusable(found) ? { differences: [], trouble: found.why } : { differences: found, trouble: null }
+    if (!isUnusable(found)) return { differences: found, trouble: null }
+    return found.kind === 'busy' ? refusalOf(reader.type, found) : { differences: [], trouble: found.why }
   }
   const [backward, forward] = await Promise.all([direction(after, before), direction(before, after)])
+  if (isRefusal(backward)) return backward
+  if (isRefusal(forward)) return forward
   return {
     kind: 'compared',
     before: schemaOfSubject(subject, earlier, before),

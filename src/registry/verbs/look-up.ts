@@ -4,8 +4,8 @@
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import type { StoredContent } from '../state/content.ts'
 import { latestLive, liveVersions, type Subject, type SubjectVersion } from '../state/subject.ts'
-import { isUnusable } from '../work/schema-work.ts'
-import { candidateOf } from './candidate.ts'
+import { isUnusable, type Unusable } from '../work/unusable.ts'
+import { candidateOf, refusalOf } from './candidate.ts'
 import { inForce } from './compatibility.ts'
 import { contentOf, sourceOf } from './dependencies.ts'
 import { findVersion } from './find.ts'
@@ -45,6 +45,7 @@ export async function lookUp(
   })
   if (isRefusal(candidate)) return candidate
   const row = await findVersion(rooms, subject, candidate, { isDeletedToo })
+  if (isRefusal(row)) return row
   if (row !== null) return schemaOfSubject(subject, row, await contentOf(state, row.guid))
   return hasVersions(subject, isDeletedToo) ? refusals.schemaNotFound() : refusals.subjectNotFound(name)
 }
@@ -120,15 +121,20 @@ export async function formatted(
   { state, work }: VerbRooms,
   schema: Pick<Schema, 'guid'>,
   format: string | undefined,
-): Promise<string> {
+): Promise<string | RegistryRefusal> {
   const content: StoredContent = await contentOf(state, schema.guid)
   if (format === 'resolved' && content.type === 'AVRO') {
     const examined = await work.examine(content.type, await sourceOf(state, content), 'stored')
-    return isUnusable(examined) ? content.schema : examined.inlined
+    return isUnusable(examined) ? orBusy(content, examined) : examined.inlined
   }
   if (format !== 'serialized' || content.type !== 'PROTOBUF') return content.schema
   const serialized = await work.serialize(content.type, await sourceOf(state, content))
-  return serialized === null || isUnusable(serialized) ? content.schema : serialized
+  return isUnusable(serialized) ? orBusy(content, serialized) : (serialized ?? content.schema)
+}
+
+/** A schema that has not the other form is shown as it is. One that had no turn may have it. */
+function orBusy({ type, schema }: StoredContent, why: Unusable): string | RegistryRefusal {
+  return why.kind === 'busy' ? refusalOf(type, why) : schema
 }
 
 /** Returns the number of a version, `latest`, or the refusal of a name that is no version. */

@@ -5,12 +5,29 @@ import type { JsonObject, Reference, StoredContent } from '../state/content.ts'
 import type { RegistryState } from '../state/state.ts'
 import type { Level, Subject, SubjectVersion } from '../state/subject.ts'
 import type { SchemaWork } from '../work/schema-work.ts'
+import type { Turn } from '../work/turns.ts'
+
+export type VerbWork = Pick<SchemaWork, 'examine' | 'compare' | 'compareStored' | 'compile' | 'serialize'>
 
 export interface VerbRooms {
   readonly state: RegistryState
-  readonly work: Pick<SchemaWork, 'examine' | 'compare' | 'compareStored' | 'compile' | 'serialize'>
+  readonly work: VerbWork
   /** The level of subjects while neither they nor the registry have one. */
   readonly defaultLevel: Level
+}
+
+/** Returns the same rooms, whose threads work in this turn. */
+export function inTurn({ work, ...rooms }: VerbRooms, turn: Turn): VerbRooms {
+  return {
+    ...rooms,
+    work: {
+      examine: (type, source, strictness) => work.examine(type, source, strictness, turn),
+      compare: (type, reader, writer, policy) => work.compare(type, reader, writer, policy, turn),
+      compareStored: (type, reader, writer, policy) => work.compareStored(type, reader, writer, policy),
+      compile: (type, source) => work.compile(type, source),
+      serialize: (type, source) => work.serialize(type, source, turn),
+    },
+  }
 }
 
 /** A schema as clients send it. */

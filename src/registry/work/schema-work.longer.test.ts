@@ -4,7 +4,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { toy } from '../../../testing/toy-format.ts'
 import { systemClock } from '../../base/clock.ts'
-import { isUnusable, SchemaWork, type SchemaWorkOptions } from './schema-work.ts'
+import { SchemaWork, type SchemaWorkOptions } from './schema-work.ts'
+import { isUnusable } from './unusable.ts'
 
 const SCRIPT = new URL('../../../testing/toy-schema-worker.ts', import.meta.url)
 
@@ -104,6 +105,46 @@ test('a stored schema does not wait behind submitted ones', async t => {
   assert.equal(isSpinning, false)
   assert.equal(isUnusable(await spinning), true)
   await compared
+})
+
+test('many slow checks of one caller delay neither registrations nor the checks of another caller', async t => {
+  const work = open(t, { cpuMs: 400 })
+  const slow = (name: string) =>
+    work.examine('AVRO', source(toy(name, {}, { spin: true })), 'new', { caller: 'a', line: 'checks' })
+  let ended = 0
+  const checks = Array.from({ length: 12 }, (_, i) => slow(`S${i}`).finally(() => ended++))
+  const settled = Promise.allSettled(checks)
+  const quick = (name: string, line: 'checks' | 'registrations') =>
+    work.examine('AVRO', source(toy(name)), 'new', { caller: 'b', line })
+  assert.equal(isUnusable(await quick('R', 'registrations')), false)
+  // Checks go on meanwhile, and a thread takes its time to start.
+  assert.ok(ended <= 2, `${ended} checks ended first`)
+  assert.equal(isUnusable(await quick('C', 'checks')), false)
+  assert.ok(ended <= 4, `${ended} checks ended first`)
+  // The same text as the last of those that wait: it does not wait with it.
+  const own = work.examine('AVRO', source(toy('S11', {}, { spin: true })), 'new', {
+    caller: 'b',
+    line: 'registrations',
+  })
+  assert.equal(isUnusable(await own), true)
+  assert.ok(ended <= 7, `${ended} checks ended first`)
+  await work.close()
+  await settled
+})
+
+test('a caller that asks for too much at once is told to try again, and its other work goes on', async t => {
+  const work = open(t, { cpuMs: 300, mostWaitingOfCaller: 2 })
+  const examine = (name: string, caller: string, more = {}) =>
+    work.examine('AVRO', source(toy(name, {}, more)), 'new', { caller, line: 'checks' })
+  const slow = ['A', 'B', 'C'].map(name => examine(name, 'a', { spin: true }))
+  const busy = {
+    kind: 'busy',
+    why: 'The registry has no time for more checks: too many of this caller wait already. Try again later.',
+  }
+  assert.deepEqual(await examine('D', 'a'), busy)
+  // It is not kept, and not for other callers.
+  assert.equal(isUnusable(await examine('D', 'b')), false)
+  for (const each of await Promise.all(slow)) assert.equal(isUnusable(each) && each.kind, 'costly')
 })
 
 test('a schema beyond the bounds goes to no thread', async t => {

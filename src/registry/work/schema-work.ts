@@ -1,7 +1,6 @@
 // Work on schemas that clients submit, in threads with limits: a schema must not hold the event loop, take the memory
 // of the broker, or end it. Results are kept, so that known text costs no thread. It knows no subjects and no store.
 
-import { createHash } from 'node:crypto'
 import { BoundedCache } from '../../base/bounded-cache.ts'
 import type { Clock } from '../../base/clock.ts'
 import { type Thread, ThreadEnded, Threads, TookTooLong } from '../../base/threads.ts'
@@ -16,20 +15,10 @@ import {
   type SchemaType,
   type Strictness,
 } from '../format.ts'
+import { comparedBytes, examinedBytes, keyOf, shared, sizeOf } from './kept-results.ts'
 import { type Compiled, type Examined, READY, type SchemaCall } from './schema-call.ts'
-
-/**
- * The schema cannot be used, with the reason as a clause for people. `large`: it has too many bytes or references.
- * `costly`: it takes too much processor time or memory.
- */
-export interface Unusable {
-  readonly kind: 'invalid' | 'large' | 'costly'
-  readonly why: string
-}
-
-export function isUnusable(result: object | string | null): result is Unusable {
-  return typeof result === 'object' && result !== null && 'why' in result
-}
+import { type Line, type Ticket, type Turn, Turns } from './turns.ts'
+import { isUnusable, type Unusable } from './unusable.ts'
 
 export interface SchemaWorkOptions {
   readonly clock: Clock
@@ -39,6 +28,10 @@ export interface SchemaWorkOptions {
   readonly most?: number
   readonly cpuMs?: number
   readonly memoryMiB?: number
+  /** The most calls of one caller that wait, for registrations and for everything else. */
+  readonly mostWaitingOfCaller?: number
+  /** The same, of all callers. */
+  readonly mostWaiting?: number
   /** Called after each call of a thread, with the time in ms since it was asked for. */
   readonly observe?: (verb: SchemaCall[0], result: 'done' | 'invalid' | 'costly' | 'failed', ms: number) => void
 }
@@ -46,13 +39,25 @@ export interface SchemaWorkOptions {
 const MOST_THREADS = 2
 const CPU_MS = 1_000
 const MEMORY_MIB = 256
+/** Below the requests of one address and of all that the HTTP port takes at one time (places.ts). */
+const MOST_WAITING_OF_CALLER = 100
+const MOST_WAITING = 400
+/** The turn of work for which no caller is known. */
+const NOBODY: Turn = Object.freeze({ caller: '', line: 'checks' })
 /** The most bytes of results that are kept. */
 const EXAMINED_BYTES = 8 << 20
 const COMPARED_BYTES = 4 << 20
 const COMPILED_BYTES = 16 << 20
 
+/** Work that several callers may await, and its ticket while it may still wait. */
+interface Begun<T> {
+  readonly ticket: Ticket | null
+  readonly result: Promise<T>
+}
+
 export class SchemaWork {
   readonly #submitted: Threads
+  readonly #turns: Turns
   /** Produce requests wait for this work, so it does not queue behind what clients submit or ask for. */
   readonly #stored: Threads
   /** The same, for comparisons: one of them may take as long as a hundred programs. */
@@ -69,14 +74,17 @@ export class SchemaWork {
   )
   /** Threads that have loaded the formats. */
   readonly #ready = new WeakSet<Thread>()
-  readonly #running = new Map<string, Promise<unknown>>()
+  readonly #running = new Map<string, Begun<unknown>>()
 
   constructor({ clock, script, observe, most = MOST_THREADS, ...limited }: SchemaWorkOptions) {
     const { cpuMs = CPU_MS, memoryMiB = MEMORY_MIB } = limited
+    const { mostWaitingOfCaller: mostOfCaller = MOST_WAITING_OF_CALLER, mostWaiting: mostOfAll = MOST_WAITING } =
+      limited
     const url = script ?? new URL('./schema-worker.ts', import.meta.url)
     const limits = { maxOldGenerationSizeMb: memoryMiB }
     const options = { name: 'schema', script: url, clock, limits, errorOf }
     this.#submitted = new Threads({ ...options, most })
+    this.#turns = new Turns({ most, mostOfCaller, mostOfAll })
     this.#stored = new Threads({ ...options, most: 1 })
     this.#comparing = new Threads({ ...options, most: 1 })
     this.#cpuMs = cpuMs
@@ -96,13 +104,18 @@ export class SchemaWork {
   }
 
   /** Resolves with the facts about a schema, or with the reason why the text is no schema. */
-  async examine(type: SchemaType, source: SchemaText, strictness: Strictness): Promise<Examined | Unusable> {
+  async examine(
+    type: SchemaType,
+    source: SchemaText,
+    strictness: Strictness,
+    turn: Turn = NOBODY,
+  ): Promise<Examined | Unusable> {
     const tooLarge = sizeObjection(source)
     if (tooLarge !== null) return { kind: 'large', why: tooLarge }
     const key = `${strictness} ${keyOf(type, source)}`
-    return await this.#once('examine', key, this.#examined, async () => {
-      const examined = await this.#ask<Examined>(this.#submitted, ['examine', type, source, strictness])
-      return isUnusable(examined) ? examined : shared(examined)
+    return await this.#once('examine', key, this.#examined, turn, () => {
+      const { ticket, result } = this.#submit<Examined>(turn, ['examine', type, source, strictness])
+      return { ticket, result: result.then(examined => (isUnusable(examined) ? examined : shared(examined))) }
     })
   }
 
@@ -115,40 +128,34 @@ export class SchemaWork {
     reader: SchemaText,
     writer: SchemaText,
     policy: Policy,
+    turn: Turn = NOBODY,
   ): Promise<readonly Difference[] | Unusable> {
-    return await this.#compare(this.#submitted, 'compare', type, reader, writer, policy)
+    const key = `${policy} ${keyOf(type, reader)} ${keyOf(type, writer)}`
+    return await this.#once('compare', key, this.#compared, turn, () =>
+      this.#submit<readonly Difference[]>(turn, ['compare', type, reader, writer, policy]),
+    )
   }
 
-  /** The same for two stored schemas. Produce requests wait for it. */
+  /** The same for two stored schemas. Produce requests wait for it, so it does not share the turns of `compare`. */
   async compareStored(
     type: SchemaType,
     reader: SchemaText,
     writer: SchemaText,
     policy: Policy,
   ): Promise<readonly Difference[] | Unusable> {
-    return await this.#compare(this.#comparing, 'compare-stored', type, reader, writer, policy)
-  }
-
-  /** `verb` tells apart those who wait: one comparison may have to wait for a thread, and the other one not. */
-  async #compare(
-    threads: Threads,
-    verb: string,
-    type: SchemaType,
-    reader: SchemaText,
-    writer: SchemaText,
-    policy: Policy,
-  ): Promise<readonly Difference[] | Unusable> {
     const key = `${policy} ${keyOf(type, reader)} ${keyOf(type, writer)}`
-    return await this.#once(verb, key, this.#compared, () =>
-      this.#ask<readonly Difference[]>(threads, ['compare', type, reader, writer, policy]),
-    )
+    return await this.#once('compare-stored', key, this.#compared, null, () => ({
+      ticket: null,
+      result: this.#ask<readonly Difference[]>(this.#comparing, ['compare', type, reader, writer, policy]),
+    }))
   }
 
   /** Resolves with the program of a stored schema. */
   async compile(type: SchemaType, source: SchemaText): Promise<Compiled | Unusable> {
-    return await this.#once('compile', keyOf(type, source), this.#compiled, async () => {
-      const compiled = await this.#ask<Compiled>(this.#stored, ['compile', type, source])
-      return isUnusable(compiled) ? compiled : { ...compiled, bytes: 1_000 + 4 * sizeOf(source) }
+    return await this.#once('compile', keyOf(type, source), this.#compiled, null, () => {
+      const result = this.#ask<Compiled>(this.#stored, ['compile', type, source])
+      const bytes = 1_000 + 4 * sizeOf(source)
+      return { ticket: null, result: result.then(each => (isUnusable(each) ? each : { ...each, bytes })) }
     })
   }
 
@@ -156,35 +163,61 @@ export class SchemaWork {
    * Resolves with the form of a stored schema that `format=serialized` asks for; null if its format has none. Clients
    * may ask for it as often as they like, so it takes a thread for submitted schemas.
    */
-  async serialize(type: SchemaType, source: SchemaText): Promise<string | null | Unusable> {
-    return await this.#ask<string | null>(this.#submitted, ['serialize', type, source])
+  async serialize(type: SchemaType, source: SchemaText, turn: Turn = NOBODY): Promise<string | null | Unusable> {
+    return await this.#submit<string | null>(turn, ['serialize', type, source]).result
   }
 
-  /** Returns what is kept, or does the work, once for all callers that ask for it meanwhile. */
+  /**
+   * Returns what is kept, or does the work, once for all callers that ask for it meanwhile. It begins in the turn that
+   * one of them has first. `turn` is null for work without turns.
+   */
   async #once<T extends object>(
     verb: string,
     key: string,
     kept: BoundedCache<string, T>,
-    work: () => Promise<T>,
+    turn: Turn | null,
+    work: () => Begun<T>,
   ): Promise<T> {
     const found = kept.get(key)
     if (found !== undefined) return found
     const name = `${verb} ${key}`
-    const running = this.#running.get(name) as Promise<T> | undefined
-    if (running !== undefined) return await running
-    const begun = work()
-      .then(result => {
-        // With another thread the schema may take less.
-        if (!isCostly(result)) kept.set(key, result)
-        return result
+    const running = this.#running.get(name) as Begun<T> | undefined
+    if (running !== undefined) {
+      if (turn !== null && running.ticket !== null) this.#turns.join(running.ticket, turn)
+      return await running.result
+    }
+    const { ticket, result } = work()
+    // Too many calls of this caller wait, and perhaps none of another one.
+    if (turn !== null && ticket === null) return await result
+    const settled = result
+      .then(each => {
+        // With another thread, or later, the answer may be another one.
+        if (!isPassing(each)) kept.set(key, each)
+        return each
       })
       .finally(() => this.#running.delete(name))
-    this.#running.set(name, begun)
-    return await begun
+    this.#running.set(name, { ticket, result: settled })
+    return await settled
   }
 
-  async #ask<T>(threads: Threads, call: SchemaCall): Promise<T | Unusable> {
+  /** Does work that a client asks for, in its turn. */
+  #submit<T>(turn: Turn, call: SchemaCall): Begun<T | Unusable> {
     const beganAtMs = this.#clock.monotonic()
+    const begin = Promise.withResolvers<Line>()
+    const ticket = this.#turns.ask(turn, begin.resolve)
+    if (typeof ticket === 'string') return { ticket: null, result: Promise.resolve(tooMany(turn, ticket)) }
+    const work = async () => {
+      const line = await begin.promise
+      try {
+        return await this.#ask<T>(this.#submitted, call, beganAtMs)
+      } finally {
+        this.#turns.end(line)
+      }
+    }
+    return { ticket, result: work() }
+  }
+
+  async #ask<T>(threads: Threads, call: SchemaCall, beganAtMs = this.#clock.monotonic()): Promise<T | Unusable> {
     let result: 'done' | 'invalid' | 'costly' | 'failed' = 'failed'
     try {
       const answer = await this.#answer<T>(threads, call)
@@ -221,7 +254,12 @@ export class SchemaWork {
   }
 }
 
-const isCostly = (result: object) => isUnusable(result) && result.kind === 'costly'
+const isPassing = (result: object) => isUnusable(result) && (result.kind === 'costly' || result.kind === 'busy')
+
+function tooMany({ line }: Turn, whose: 'caller' | 'all'): Unusable {
+  const why = whose === 'caller' ? 'too many of this caller wait already' : 'too many wait already'
+  return { kind: 'busy', why: `The registry has no time for more ${line}: ${why}. Try again later.` }
+}
 
 function errorOf({ name, message }: { readonly name: string; readonly message: string }): Error {
   if (name === 'InvalidSchema') return new InvalidSchema(message)
@@ -238,36 +276,4 @@ export function sizeObjection(source: SchemaText): string | null {
   const bytes = dependencies.reduce((sum, each) => sum + Buffer.byteLength(each.text), Buffer.byteLength(text))
   if (bytes <= MOST_SCHEMA_BYTES_WITH_REFERENCES) return null
   return `it has ${bytes} bytes with its references; the most are ${MOST_SCHEMA_BYTES_WITH_REFERENCES}`
-}
-
-function keyOf(type: SchemaType, { text, dependencies }: SchemaText): string {
-  const hash = createHash('sha256').update(`${type} ${dependencies.length}\n`)
-  for (const part of [text, ...dependencies.flatMap(each => [each.name, each.text])])
-    hash.update(`${part.length}\n`).update(part)
-  return hash.digest('base64url')
-}
-
-const sizeOf = ({ text, dependencies }: SchemaText) =>
-  dependencies.reduce((sum, each) => sum + each.text.length, text.length)
-
-/** Texts that are equal share their memory. */
-function shared({ canonical, normalized, inlined, recordNames }: Examined): Examined {
-  return {
-    canonical,
-    normalized: normalized === canonical ? canonical : normalized,
-    inlined: inlined === canonical ? canonical : inlined,
-    recordNames,
-  }
-}
-
-function examinedBytes(examined: Examined | Unusable): number {
-  if (isUnusable(examined)) return 300 + 2 * examined.why.length
-  const { canonical, normalized, inlined, recordNames } = examined
-  const texts = new Set([canonical, normalized, inlined, ...recordNames])
-  return [...texts].reduce((sum, text) => sum + 100 + 2 * text.length, 300)
-}
-
-function comparedBytes(compared: readonly Difference[] | Unusable): number {
-  if (isUnusable(compared)) return 300 + 2 * compared.why.length
-  return compared.reduce((sum, { path, description }) => sum + 300 + 2 * (path.length + description.length), 200)
 }

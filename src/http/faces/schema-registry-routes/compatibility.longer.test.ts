@@ -67,3 +67,28 @@ test('what cannot be checked is refused, and with verbose an invalid schema is a
   const [, type] = await say('POST', `${CHECK}?verbose=true`, { schema: '{}', schemaType: 'JSON' })
   assert.match((type as { messages: string[] }).messages[0]!, /different schema type/)
 })
+
+test('clients see each place as Confluent writes it for the format, and once', async t => {
+  const { say, register } = await startEndpoint(t)
+  const rows = [
+    [
+      'AVRO',
+      '/fields/0/type',
+      '{"type":"record","name":"R","fields":[{"name":"a","type":"int"}]}',
+      /"int"/,
+      '"string"',
+    ],
+    ['JSON', '#/properties/a', '{"properties":{"a":{"type":"integer"}}}', /"integer"/, '"string"'],
+    ['PROTOBUF', '#/M/1', 'syntax = "proto3"; message M { int32 a = 1; }', /int32/, 'string'],
+  ] as const
+  for (const [schemaType, place, schema, from, to] of rows) {
+    await register(schemaType, schema, { schemaType })
+    const changed = { schema: schema.replace(from, to), schemaType }
+    const [, checked] = await say('POST', `/compatibility/subjects/${schemaType}/versions?verbose=true`, changed)
+    const [reason = ''] = (checked as { messages: string[] }).messages
+    assert.deepEqual(reason.split(place).length, 2, reason)
+    assert.ok(reason.endsWith(`', additionalInfo:'${place}'}`), reason)
+    const [status, refused] = await say('POST', `/subjects/${schemaType}/versions`, changed)
+    assert.deepEqual([status, (refused as { message: string }).message.includes(reason)], [409, true])
+  }
+})

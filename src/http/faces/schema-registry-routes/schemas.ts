@@ -1,5 +1,5 @@
-// The routes of schemas by id and by guid, and of all schemas. A schema is readable if one of the subjects that have
-// it is. One that no subject has any longer is readable for callers who may read every subject. To others it does not
+// The routes of schemas by id and by guid, and of all schemas. A schema is readable if one of the subjects is that have
+// it, or had it until they were deleted for good: records in their topics still name it. To other callers it does not
 // exist, because ids are easily tried one after the other.
 
 import { z } from 'zod'
@@ -12,7 +12,7 @@ import { REGISTRY_TYPES } from '../schema-registry-media.ts'
 import { flag, numberSegment, registryRoute } from '../schema-registry-route.ts'
 import { listOf } from './long-list.ts'
 import { bareText, deletedQuery, names, pageQuery, shownSchema, text } from './shapes.ts'
-import { showSchema, showVersion } from './shown.ts'
+import { showAsStored, shown, showSchema } from './shown.ts'
 
 const idParams = z.object({ id: numberSegment })
 const guidParams = z.object({
@@ -35,7 +35,11 @@ export const schemaRoutes: readonly AnyRoute[] = [
     ) {
       const options = { prefix, isLatestOnly: latestOnly, isDeletedToo: deleted, mayShow: caller.rights.mayRead }
       const found = await registry.schemas({ ...options, ...page })
-      return listOf(await Promise.all(found.map(each => showVersion(registry, each, { isWide }))), headers, clock)
+      return listOf(
+        found.map(each => showAsStored(each, isWide)),
+        headers,
+        clock,
+      )
     },
   }),
   registryRoute({
@@ -53,11 +57,13 @@ export const schemaRoutes: readonly AnyRoute[] = [
       const schema = await readable(registry, rights, id)
       if (isRefusal(schema)) return schema
       const holder = isWide ? await holderOf(registry, rights, schema, subject) : {}
+      const body = await showSchema(registry, schema, { isWide, format })
+      if (isRefusal(body)) return body
       // Karapace's clients ask for the subjects here.
       const subjects = includeSubjects ? await registry.subjectsOfId(id, { mayShow: rights.mayRead }) : null
       return reply(200, {
         ...holder,
-        ...(await showSchema(registry, schema, { isWide, format })),
+        ...body,
         ...(fetchMaxId ? { maxId: await registry.maxId() } : {}),
         ...(subjects === null || isRefusal(subjects) ? {} : { subjects }),
       })
@@ -76,7 +82,7 @@ export const schemaRoutes: readonly AnyRoute[] = [
     problems: NOT_FOUND,
     async answer({ registry, caller, params: { id }, query: { format } }) {
       const schema = await readable(registry, caller.rights, id)
-      return isRefusal(schema) ? schema : reply(200, await registry.formatted(schema, format))
+      return isRefusal(schema) ? schema : shown(await registry.formatted(schema, format))
     },
   }),
   registryRoute({
@@ -126,7 +132,7 @@ export const schemaRoutes: readonly AnyRoute[] = [
     async answer({ registry, caller: { rights }, params: { guid }, query: { format }, isWide }) {
       const ids = await readableIds(registry, rights, guid)
       const schema = isRefusal(ids) ? ids : await registry.byGuid(guid)
-      return isRefusal(schema) ? schema : reply(200, await showSchema(registry, schema, { isWide, format }))
+      return isRefusal(schema) ? schema : shown(await showSchema(registry, schema, { isWide, format }))
     },
   }),
   registryRoute({
@@ -172,7 +178,8 @@ async function readableIds(
 async function mayRead(registry: Registry, rights: RegistryRights, id: number): Promise<boolean> {
   if (rights.mayReadAll) return true
   const held = await registry.subjectsOfId(id, { isDeletedToo: true, mayShow: rights.mayRead, limit: 1 })
-  return !isRefusal(held) && held.length > 0
+  if (!isRefusal(held) && held.length > 0) return true
+  return (await registry.formerSubjectsOfId(id, { mayShow: rights.mayRead })).length > 0
 }
 
 /** Resolves with a version that has the schema: a live one first, and of the subject that the client names. */

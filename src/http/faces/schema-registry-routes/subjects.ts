@@ -7,7 +7,7 @@ import { type AnyRoute, reply } from '../../route.ts'
 import { flag, registryRoute } from '../schema-registry-route.ts'
 import { schemaIn } from './sent.ts'
 import { deletedQuery, names, numbers, pageQuery, schemaBody, shownSchema, subjectParams, text } from './shapes.ts'
-import { showVersion } from './shown.ts'
+import { shown, showVersion } from './shown.ts'
 
 export const subjectRoutes: readonly AnyRoute[] = [
   registryRoute({
@@ -40,7 +40,7 @@ export const subjectRoutes: readonly AnyRoute[] = [
       if (isProblem(sent)) return sent
       const { normalize, deleted, format } = query
       const found = await registry.lookUp(params.subject, sent, { normalize, isDeletedToo: deleted })
-      return isRefusal(found) ? found : reply(200, await showVersion(registry, found, { isWide, format }))
+      return isRefusal(found) ? found : shown(await showVersion(registry, found, { isWide, format }))
     },
   }),
   registryRoute({
@@ -74,7 +74,7 @@ export const subjectRoutes: readonly AnyRoute[] = [
     async answer({ registry, params, query: { key, value, deleted, format }, isWide }) {
       const properties = new Map(key.map((each, at) => [each, value[at] ?? '']))
       const found = await registry.byMetadata(params.subject, properties, { isDeletedToo: deleted })
-      return isRefusal(found) ? found : reply(200, await showVersion(registry, found, { isWide, format }))
+      return isRefusal(found) ? found : shown(await showVersion(registry, found, { isWide, format }))
     },
   }),
 ]

@@ -179,3 +179,27 @@ test('normalize makes one schema of two spellings', async t => {
   assert.equal((await say('POST', '/subjects/a?normalize=true', body(one)))[0], 200)
   assert.equal((await say('POST', '/subjects/a', body(one)))[0], 404)
 })
+
+test('Protobuf that was registered in base64 is text in every answer, but for the wide one of its registration', async t => {
+  const { say, register } = await startEndpoint(t)
+  const sent = 'syntax="proto3"; package shop; message Order { string  id = 1; }'
+  const canonical = 'syntax = "proto3";\npackage shop;\n\nmessage Order {\n  string id = 1;\n}\n'
+  await register('text', sent, { schemaType: 'PROTOBUF' })
+  const [, serialized] = await say('GET', '/subjects/text/versions/1?format=serialized')
+  const { schema: base64 } = serialized as { schema: string }
+  const body = { schema: base64, schemaType: 'PROTOBUF' }
+  const textOf = async (method: string, path: string, asked?: object, headers?: Record<string, string>) =>
+    ((await say(method, path, asked, headers))[1] as { schema?: string }).schema
+  assert.deepEqual(await say('POST', '/subjects/a/versions', body), [200, { id: 1 }])
+  for (const headers of [{}, WIDE]) {
+    assert.equal(await textOf('GET', '/schemas/ids/1', undefined, headers), canonical)
+    assert.equal(await textOf('GET', '/subjects/a/versions/1', undefined, headers), canonical)
+    assert.equal(await textOf('POST', '/subjects/a', body, headers), canonical)
+  }
+  // Confluent answers text here too. Its client for Python keeps this schema under the id, whatever format it asks for
+  // later, and its deserializer takes base64 only: after a text it would read nothing that its serializer wrote.
+  assert.equal(await textOf('POST', '/subjects/a/versions', body, WIDE), base64)
+  assert.equal(await textOf('POST', '/subjects/a/versions', { ...body, schema: sent }, WIDE), canonical)
+  assert.equal(await textOf('POST', '/subjects/a/versions?format=default', body, WIDE), canonical)
+  assert.equal(await textOf('POST', '/subjects/a/versions?format=serialized', { ...body, schema: sent }, WIDE), base64)
+})

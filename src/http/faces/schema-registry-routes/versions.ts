@@ -18,7 +18,7 @@ import {
   text,
   versionParams,
 } from './shapes.ts'
-import { showSchema, showVersion } from './shown.ts'
+import { shown, showSchema, showVersion } from './shown.ts'
 
 const NOT_FOUND = 'SUBJECT_NOT_FOUND, VERSION_NOT_FOUND'
 
@@ -61,10 +61,11 @@ export const versionRoutes: readonly AnyRoute[] = [
       const found = await registry.register(params.subject, { ...sent, id, version, normalize })
       if (isRefusal(found)) return found
       if (!isWide) return reply(200, { id: found.id })
-      // Python's client caches this schema for its deserializer, which reads Protobuf only as it was sent: in base64.
+      // Confluent answers the canonical text. Its client for Python keeps this schema for its deserializer, which reads
+      // Protobuf only as it was sent: in base64.
       const sentAs = found.type === 'PROTOBUF' && /^[\w+/]+=*$/.test(sent.schema) ? 'serialized' : undefined
-      const shown = await showSchema(registry, found, { isWide, format: format ?? sentAs })
-      return reply(200, { id: found.id, version: found.version, ...shown })
+      const its = await showSchema(registry, found, { isWide, format: format ?? sentAs })
+      return isRefusal(its) ? its : reply(200, { id: found.id, version: found.version, ...its })
     },
   }),
   registryRoute({
@@ -79,7 +80,7 @@ export const versionRoutes: readonly AnyRoute[] = [
     problems: { 404: NOT_FOUND, 422: 'INVALID_VERSION' },
     async answer({ registry, params, query: { deleted, format }, isWide }) {
       const found = await registry.byVersion(params.subject, params.version, { isDeletedToo: deleted })
-      return isRefusal(found) ? found : reply(200, await showVersion(registry, found, { isWide, format }))
+      return isRefusal(found) ? found : shown(await showVersion(registry, found, { isWide, format }))
     },
   }),
   registryRoute({
@@ -95,7 +96,7 @@ export const versionRoutes: readonly AnyRoute[] = [
     problems: { 404: NOT_FOUND, 422: 'INVALID_VERSION' },
     async answer({ registry, params, query: { deleted, format } }) {
       const found = await registry.byVersion(params.subject, params.version, { isDeletedToo: deleted })
-      return isRefusal(found) ? found : reply(200, await registry.formatted(found, format))
+      return isRefusal(found) ? found : shown(await registry.formatted(found, format))
     },
   }),
   registryRoute({
