@@ -93,10 +93,10 @@ export class ReferenceHolds {
    */
   async fence(
     { name, holds }: Subject,
-    versions: readonly number[],
+    versions: ReadonlySet<number>,
     refers: (now: Subject) => boolean,
   ): Promise<readonly Subject[]> {
-    const its = holds.filter(each => each.versions.some(version => versions.includes(version)) && !this.#isOver(each))
+    const its = holds.filter(each => each.versions.some(version => versions.has(version)) && !this.#isOver(each))
     // A registration in the same subject has the same document.
     const holders = new Set(its.map(({ subject }) => subject).filter(each => each !== name))
     const found = await Promise.all(

@@ -26,7 +26,7 @@ async function world(t: TestContext) {
 
 test('a subject that cannot be read is left out, and requests that name it fail', async t => {
   for (const form of FORMS) {
-    for (const field of ['head', 'v1', 'config', 'mode']) {
+    for (const field of ['head', 'v1', 'config', 'mode', 'hold-1']) {
       const { open, put, bytes, running } = await world(t)
       await put('schema-subject', 's', field, form)
       for (const registry of [running, open()]) {

@@ -102,7 +102,7 @@ function objectionToObject(name: 'metadata' | 'ruleSet', sent: JsonObject | null
   // The depth comes first: JSON.stringify calls itself for each level.
   if (isDeeperThan(sent, MOST_OBJECT_LEVELS))
     return refusals.invalidSchema(`Invalid ${name}: it has more than ${MOST_OBJECT_LEVELS} levels`)
-  if (JSON.stringify(sent).length > MOST_OBJECT_BYTES)
+  if (Buffer.byteLength(JSON.stringify(sent)) > MOST_OBJECT_BYTES)
     return refusals.tooLarge(`The ${name} is too large: the most bytes are ${MOST_OBJECT_BYTES}`)
   if (name === 'ruleSet') return null
   const properties: unknown = sent.properties ?? {}

@@ -120,7 +120,7 @@ function changedMembers(sent: JsonObject): JsonObject | RegistryRefusal {
   const policy = changed.compatibilityPolicy
   if (policy != null && !POLICIES.includes(policy))
     return refusals.invalidConfig('Invalid compatibility policy. Valid values are STRICT and LENIENT')
-  if (isDeeperThan(changed, MOST_CONFIG_LEVELS) || JSON.stringify(changed).length > MOST_CONFIG_BYTES)
+  if (isDeeperThan(changed, MOST_CONFIG_LEVELS) || Buffer.byteLength(JSON.stringify(changed)) > MOST_CONFIG_BYTES)
     return refusals.invalidConfig(
       `Invalid config: the most bytes are ${MOST_CONFIG_BYTES}, the most levels ${MOST_CONFIG_LEVELS}`,
     )

@@ -7,7 +7,7 @@ import { UnreadableDocument } from '../../store/store.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import { latestLive, liveVersions, type Subject, type SubjectVersion } from '../state/subject.ts'
 import { type VersionName, versionOf } from './look-up.ts'
-import { type Referrer, referrersIn, referrersOf } from './referrers.ts'
+import { type Referred, type Referrer, referrersIn, referrersOf } from './referrers.ts'
 import type { VerbRooms } from './rooms.ts'
 
 export interface DeleteOptions {
@@ -20,7 +20,7 @@ export interface Deleted {
   readonly kind: 'deleted'
   readonly versions: readonly number[]
   /** The schemas that refer to a version of these. Empty after a deletion. */
-  readonly referrers: readonly (Referrer & { readonly refersTo: number })[]
+  readonly referrers: readonly Referrer[]
 }
 
 /** Deletes one version. Throws what the store throws. */
@@ -75,17 +75,15 @@ async function remove(
     const mode = subject.mode ?? (await state.global.fresh()).mode
     if (mode === 'READONLY') return { answer: refusals.notPermitted(`Subject ${name} is in read-only mode`) }
     const view = await state.index.view()
-    const referrers = rows.flatMap(({ version }) => {
-      const its = referrersOf(view, name, version, { isDeletedToo: isPermanent })
-      // The versions of a subject that go together may refer to each other.
-      const others = its.filter(each => each.subject !== name || !rows.some(row => row.version === each.version))
-      return others.map(each => ({ ...each, refersTo: version }))
-    })
+    const referred = { name, versions: new Set(rows.map(({ version }) => version)), isDeletedToo: isPermanent }
+    // The versions of a subject that go together may refer to each other.
+    const isOther = (each: Referrer) => each.subject !== name || !referred.versions.has(each.version)
+    const referrers = referrersOf(view, referred).filter(isOther)
     const versions = rows.map(({ version }) => version)
     if (isDryRun) return { answer: { kind: 'deleted', versions, referrers } as const }
     if (referrers.length > 0) return { answer: refusals.referenced(name, referrers[0]!.refersTo) }
-    const late = await lateReferrer(rooms, subject, versions, { isDeletedToo: isPermanent })
-    if (late !== null) return { answer: refusals.referenced(name, late) }
+    const late = await lateReferrer(rooms, subject, referred)
+    if (late !== null) return { answer: refusals.referenced(name, late.refersTo) }
     if (isPermanent) await rememberSubject(rooms, name, rows)
     const after = isPermanent ? withoutVersions(subject, rows) : withDeleted(subject, rows)
     return { answer: { kind: 'deleted', versions, referrers: [] } as const, after }
@@ -95,19 +93,13 @@ async function remove(
 }
 
 /**
- * Resolves with the version to which a schema refers that was registered since the list of subjects was read, or with
+ * Resolves with a schema that refers to the versions and was registered since the list of subjects was read, or with
  * null. A registration in progress is made to begin again.
  */
-async function lateReferrer(
-  { state }: VerbRooms,
-  subject: Subject,
-  versions: readonly number[],
-  { isDeletedToo }: { readonly isDeletedToo: boolean },
-): Promise<number | null> {
-  const referred = (now: Subject) =>
-    versions.find(version => referrersIn(now, subject.name, version, { isDeletedToo }).length > 0)
-  const [found] = await state.holds.fence(subject, versions, now => referred(now) !== undefined)
-  return found === undefined ? null : referred(found)!
+async function lateReferrer({ state }: VerbRooms, subject: Subject, referred: Referred): Promise<Referrer | null> {
+  const isReferring = (now: Subject) => referrersIn(now, referred).length > 0
+  const [found] = await state.holds.fence(subject, referred.versions, isReferring)
+  return found === undefined ? null : referrersIn(found, referred)[0]!
 }
 
 async function rememberSubject({ state }: VerbRooms, name: string, rows: readonly SubjectVersion[]): Promise<void> {

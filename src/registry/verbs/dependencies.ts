@@ -76,14 +76,14 @@ export async function dependenciesOf(
 ): Promise<readonly Dependency[]> {
   const found = new Map<string, Dependency>()
   const seen = new Set<string>()
-  let length = 0
-  const isFull = () => seen.size > MOST_REFERENCES || length > MOST_SCHEMA_BYTES_WITH_REFERENCES
+  let bytes = 0
+  const isFull = () => seen.size > MOST_REFERENCES || bytes > MOST_SCHEMA_BYTES_WITH_REFERENCES
   const visit = async (level: readonly StoredReference[]): Promise<void> => {
     for (const { name, guid } of level) {
       if (seen.has(name) || isFull()) continue
       seen.add(name)
       const content = await contentOf(state, guid)
-      length += content.schema.length
+      bytes += Buffer.byteLength(content.schema)
       await visit(content.references)
       found.set(name, { name, text: content.schema })
     }

@@ -127,7 +127,7 @@ export async function referencedBy(
       ? refusals.versionNotFound(number === 'latest' ? -1 : number)
       : refusals.subjectNotFound(name)
   }
-  const referrers = referrersOf(await state.index.view(), name, row.version, { isDeletedToo })
+  const referrers = referrersOf(await state.index.view(), { name, versions: new Set([row.version]), isDeletedToo })
   const shown = referrers.filter(({ subject: referrer }) => mayShow(referrer))
   const ids = [...new Set(shown.map(({ id }) => id))].sort((one, other) => one - other)
   return pageOf(ids, page)

@@ -1,4 +1,4 @@
-// The versions that refer to a version.
+// The versions that refer to versions of a subject.
 
 import type { Subject } from '../state/subject.ts'
 import type { SubjectView } from '../state/subject-index.ts'
@@ -7,30 +7,31 @@ export interface Referrer {
   readonly subject: string
   readonly version: number
   readonly id: number
+  /** The version to which it refers directly. */
+  readonly refersTo: number
 }
 
-/** Returns the versions that refer directly to this one, in the order of subjects and versions. */
-export function referrersOf(
-  view: SubjectView,
-  name: string,
-  version: number,
-  { isDeletedToo }: { readonly isDeletedToo: boolean },
-): readonly Referrer[] {
-  return view.all().flatMap(subject => referrersIn(subject, name, version, { isDeletedToo }))
+export interface Referred {
+  readonly name: string
+  readonly versions: ReadonlySet<number>
+  /** Versions that are deleted softly count too. */
+  readonly isDeletedToo: boolean
 }
 
-/** Returns the versions of one subject that refer directly to this one. */
-export function referrersIn(
-  subject: Subject,
-  name: string,
-  version: number,
-  { isDeletedToo }: { readonly isDeletedToo: boolean },
-): readonly Referrer[] {
+/** Returns the versions that refer to one of these, in the order of these, of the subjects and of the versions. */
+export function referrersOf(view: SubjectView, referred: Referred): readonly Referrer[] {
+  const found = view.all().flatMap(subject => referrersIn(subject, referred))
+  return found.sort((one, other) => one.refersTo - other.refersTo)
+}
+
+/** Returns the versions of one subject that refer to one of these. */
+export function referrersIn(subject: Subject, { name, versions, isDeletedToo }: Referred): readonly Referrer[] {
   const found: Referrer[] = []
-  for (const each of subject.versions) {
-    if (each.references.length === 0 || (each.isDeleted && !isDeletedToo)) continue
-    if (each.references.some(([subjectName, number]) => subjectName === name && number === version))
-      found.push({ subject: subject.name, version: each.version, id: each.id })
+  for (const { version, id, isDeleted, references } of subject.versions) {
+    if (references.length === 0 || (isDeleted && !isDeletedToo)) continue
+    const its = references.filter(([subjectName, number]) => subjectName === name && versions.has(number))
+    for (const refersTo of new Set(its.map(([, number]) => number)))
+      found.push({ subject: subject.name, version, id, refersTo })
   }
   return found
 }

@@ -4,6 +4,8 @@ import { accepted, openTestRegistry, refusedWith } from '../../../testing/regist
 import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { toy } from '../../../testing/toy-format.ts'
 import { systemClock } from '../../base/clock.ts'
+import type { Store } from '../../store/store.ts'
+import { MOST_VERSIONS } from './register.ts'
 
 const open = (t: TestContext) => openTestRegistry(t, createMemoryStore(systemClock))
 
@@ -63,11 +65,57 @@ test('schemas are refused with the codes of Confluent', async t => {
   assert.match(await codeOf({ schema: toy('R'), metadata: { properties: { a: 1 } } }), /^42201 Invalid metadata/)
   const deep = JSON.parse(`${'{"a":'.repeat(5_000)}1${'}'.repeat(5_000)}`)
   assert.match(await codeOf({ schema: toy('R'), ruleSet: deep }), /^42201 Invalid ruleSet: it has more than 32 levels/)
+  // Their bytes count: 200,000 characters are 400,000 bytes.
+  const wide = { properties: { a: 'ä'.repeat(200_000) } }
+  assert.match(await codeOf({ schema: toy('R'), metadata: wide }), /^42209 The metadata is too large/)
+  assert.match(await codeOf({ schema: toy('R'), ruleSet: wide }), /^42209 The ruleSet is too large/)
   for (const name of ['', '.', '__GLOBAL', '__EMPTY', ':.ctx:x', ':*:x', 'a\u0000b', 'a\nb', 'x'.repeat(1_000)])
     assert.match(await codeOf({ schema: toy('R') }, name), /^42208 The specified subject '.*' is not a valid\.$/)
   for (const name of ['a/b', 'a%2Fb', 'a"{:}\'', ':a', 'ä'])
     accepted(await registry.register(name, { schema: toy('R') }))
   assert.deepEqual(await registry.subjects(), [':a', 'a"{:}\'', 'a%2Fb', 'a/b', 'ä'])
+})
+
+/** Gives the subject of one version many of them. `more` is what each version has of its own. */
+async function multiply(store: Store, name: string, many: number, more: object = {}): Promise<void> {
+  const { version: expect, fields } = (await store.load('schema-subject', name))!
+  const row = JSON.parse(Buffer.from(fields.get('v1')!).toString())
+  const value = Buffer.from(JSON.stringify({ ...row, isDeleted: true, ...more }))
+  const changes = Array.from({ length: many - 1 }, (_, at) => ({ key: `v${at + 2}`, value }))
+  await store.commit({ kind: 'schema-subject', name, expect, changes })
+}
+
+test('a subject has at most 5,000 versions, deleted ones included, and not too many references', async t => {
+  const store = createMemoryStore(systemClock)
+  const registry = openTestRegistry(t, store)
+  const references = Array.from({ length: 100 }, (_, at) => ['x'.repeat(700), at + 1])
+  for (const [name, many, more, why] of [
+    [
+      's',
+      MOST_VERSIONS,
+      {},
+      /^42205 Subject s is full: it has 5000 versions, deleted .*, and the most are 5000\. Delete /,
+    ],
+    [
+      't',
+      57,
+      { references },
+      /^42205 Subject t is full: it has 57 versions, deleted .*, with their references\. Delete /,
+    ],
+  ] as const) {
+    accepted(await registry.register(name, { schema: toy('R') }))
+    await multiply(store, name, many, more)
+    assert.match(refusedWith(await registry.register(name, { schema: toy('R', { a: 'int?' }) })), why)
+    assert.equal(accepted(await registry.register(name, { schema: toy('R') })).version, 1)
+    accepted(await registry.putMode(name, 'IMPORT', { isForced: true }))
+    assert.match(refusedWith(await registry.register(name, { schema: toy('R', { a: 'int?' }), id: 900 })), why)
+    accepted(await registry.deleteMode(name))
+    accepted(await registry.deleteVersion(name, many, { isPermanent: true }))
+    accepted(await registry.register(name, { schema: toy('R', { a: 'int?' }) }))
+  }
+  accepted(await registry.deleteSubject('s'))
+  assert.equal(accepted(await registry.deleteSubject('s', { isPermanent: true })).versions.length, MOST_VERSIONS)
+  assert.deepEqual(await registry.formerSubjectsOfId(1), ['s', 't'])
 })
 
 test('references are stored with the version that was the latest, and their targets are compared', async t => {
