@@ -2,7 +2,7 @@
 // flight. Each format has two topics that get the same bytes in turns: one with a subject and one without. And a broker
 // with the registry beside one without it, for topics that have no subject.
 //
-//   npm run bench -- verdicts --rounds 15 --seconds 3       the figures of the issue
+//   npm run bench -- verdicts --rounds 15 --seconds 3       the figures that are kept
 //   npm run bench -- verdicts --rounds 3 --seconds 1        the short form
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'

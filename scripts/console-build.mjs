@@ -11,7 +11,13 @@ export const consoleFolder = join(root, 'console')
 export const builtFolder = join(consoleFolder, 'dist')
 
 /** The files outside of console/ that the build reads: code that the console imports, and the compiler's settings. */
-export const SHARED = Object.freeze(['src/api/first-reads.ts', 'src/api/pages.ts', 'src/api/words.ts', 'tsconfig.json'])
+export const SHARED = Object.freeze([
+  'src/api/first-reads.ts',
+  'src/api/pages.ts',
+  'src/api/schema-words.ts',
+  'src/api/words.ts',
+  'tsconfig.json',
+])
 const SKIPPED = new Set(['dist', 'node_modules'])
 const isTest = name => name.endsWith('.test.ts')
 

@@ -57,7 +57,7 @@ export function openJudgeWorld(cleanUp: CleanUp, options: JudgeWorldOptions = {}
   cleanUp.after(() => judge.close())
   const lines: string[] = []
   const judgings = new Judgings(clock, createLogger({ clock, write: line => lines.push(line), format: 'plain' }))
-  const place = judgings.place('t-0')
+  const place = judgings.place('t-0', 'T')
   const judged: JudgeWorld['judged'] = async (topic, records, batchOptions) => {
     const batch = viewBatch(encodeBatch(records, batchOptions))
     const one = judge.of(topic, batch)

@@ -1,8 +1,7 @@
 // A judge for tests: it refuses each record whose value begins with X. A test can hold its verdicts, let them fail, and
 // count them. Topics whose name begins with `free` are not judged.
 
-import type { Clock } from '../src/base/clock.ts'
-import { sleep } from '../src/base/clock.ts'
+import { type Clock, sleep } from '../src/base/clock.ts'
 import type { Random } from '../src/base/random.ts'
 import type { BatchJudge, Judge } from '../src/log/judge.ts'
 import type { Look } from '../src/log/unpacking.ts'

@@ -1,4 +1,5 @@
-// Audits the documents of a registry: each id has one schema, and all that a subject names exists.
+// Audits the documents of a registry: each id has one schema, all that a subject names exists, and no reference leads
+// nowhere.
 
 import assert from 'node:assert/strict'
 import type { Store } from '../src/store/store.ts'
@@ -19,13 +20,29 @@ export async function auditRegistry(store: Store): Promise<ReadonlyMap<number, s
     assert.ok((owners.get(id) ?? guid) === guid, `the id ${id} of schema ${guid} belongs to ${owners.get(id)}`)
   }
   for (const id of owners.keys()) assert.ok(id <= last, `id ${id} is in use, and the counter is at ${last}`)
+  const rows = new Map<string, StoredRow>()
   for (const { name, fields } of await store.list('schema-subject')) {
     for (const [field, bytes] of fields) {
       if (!/^v\d+$/.test(field)) continue
-      const { id, guid } = json(bytes)
-      assert.ok(contents.has(guid), `${name} ${field} names a schema that does not exist`)
-      assert.equal(owners.get(id), guid, `${name} ${field} has id ${id} of another schema`)
+      const row: StoredRow = json(bytes)
+      rows.set(`${name} ${field}`, row)
+      assert.ok(contents.has(row.guid), `${name} ${field} names a schema that does not exist`)
+      assert.equal(owners.get(row.id), row.guid, `${name} ${field} has id ${row.id} of another schema`)
+    }
+  }
+  for (const [place, { isDeleted, references }] of rows) {
+    for (const [subject, version] of references) {
+      const referred = rows.get(`${subject} v${version}`)
+      assert.ok(referred !== undefined, `${place} refers to ${subject} ${version}, which does not exist`)
+      assert.ok(isDeleted || !referred.isDeleted, `${place} refers to ${subject} ${version}, which is deleted`)
     }
   }
   return owners
+}
+
+interface StoredRow {
+  readonly id: number
+  readonly guid: string
+  readonly isDeleted: boolean
+  readonly references: readonly (readonly [subject: string, version: number])[]
 }

@@ -20,6 +20,8 @@ interface ContentFieldProps {
   readonly schemaError?: string | undefined
   /** The subject that is proposed when the user chooses a schema. */
   readonly subject?: string
+  /** The form of a text that is typed where nothing was. */
+  readonly typedKind?: ContentKind
   readonly onChange: (content: ContentDraft) => void
 }
 
@@ -43,6 +45,7 @@ export function ContentField({
   error,
   schemaError,
   subject = '',
+  typedKind = 'text',
   onChange,
 }: ContentFieldProps) {
   const { kind, typed } = content
@@ -77,9 +80,9 @@ export function ContentField({
                 value={kind === 'null' ? '' : typed}
                 placeholder={kind === 'null' ? 'null' : undefined}
                 spellCheck={false}
-                // Who types means a text.
+                // Who types means a text, or JSON where the schema is known.
                 onChange={event =>
-                  onChange({ ...content, kind: kind === 'null' ? 'text' : kind, typed: event.target.value })
+                  onChange({ ...content, kind: kind === 'null' ? typedKind : kind, typed: event.target.value, schema })
                 }
                 className={`${CONTROL} py-2 font-mono text-dense`}
               />

@@ -14,9 +14,11 @@ import { Dialog, DialogActions } from './dialog.tsx'
 import { SelectField, SwitchField } from './field.tsx'
 import { ProblemNote } from './problem-note.tsx'
 import { ContentField } from './produce-content.tsx'
-import { type Draft, draftOf, EMPTY_DRAFT, type HeaderDraft, messageOf, objectionsOf } from './produce-draft.ts'
+import { type Draft, draftOf, emptyDraftOf, type HeaderDraft, messageOf, objectionsOf } from './produce-draft.ts'
 import { HeaderField } from './produce-header.tsx'
+import { NO_SCHEMAS } from './schema-parts.ts'
 import { TimeField } from './time.tsx'
+import { useSchemaParts } from './use-schema-parts.ts'
 
 interface ProduceProps {
   readonly topic: string
@@ -28,15 +30,19 @@ interface ProduceProps {
 }
 
 export function ProduceDialog({ topic, from, onClose, onProduced }: ProduceProps) {
-  const [first] = useState(() => (from === undefined ? EMPTY_DRAFT : draftOf(from)))
-  const [draft, setDraft] = useState(first)
+  const schemas = useSchemaParts(topic, from === undefined) ?? NO_SCHEMAS
+  const [original] = useState(() => (from === undefined ? null : draftOf(from)))
+  const first = original ?? emptyDraftOf(schemas)
+  /** Null until the first change: the schemas of the topic may come later than the dialog. */
+  const [changed, setChanged] = useState<Draft | null>(null)
+  const draft = changed ?? first
   const description = useRead('describe topic', { params: { topic } }, { everyMs: 0 })
   const hasRegistry = useCapability('schema-registry')?.state === 'on'
   const produce = useChange('produce messages')
   const [refused, setRefused] = useState<Problem | null>(null)
   const problem = produce.problem ?? refused
   const objections = objectionsOf(problem, draft)
-  const change = (values: Partial<Draft>) => setDraft(before => ({ ...before, ...values }))
+  const change = (values: Partial<Draft>) => setChanged(before => ({ ...(before ?? first), ...values }))
 
   const submit = async (event: FormEvent) => {
     event.preventDefault()
@@ -70,14 +76,18 @@ export function ProduceDialog({ topic, from, onClose, onProduced }: ProduceProps
       title={from === undefined ? `Produce to ${topic}` : `Produce again to ${topic}`}
       onClose={onClose}
       isWide
-      isDismissable={draft === first}
+      isDismissable={changed === null}
     >
       <form onSubmit={event => void submit(event)} aria-label="Produce a record" noValidate>
         <SwitchField
           label="Tombstone"
           hint="A record without a value. In a compacted topic it deletes its key."
           isOn={draft.value.kind === 'null'}
-          onChange={isOn => change({ value: { ...draft.value, kind: isOn ? 'null' : 'text' } })}
+          onChange={isOn =>
+            change({
+              value: { ...draft.value, kind: isOn ? 'null' : first.value.kind === 'null' ? 'text' : first.value.kind },
+            })
+          }
         />
         {draft.value.kind !== 'null' && (
           <ContentField
@@ -103,7 +113,8 @@ export function ProduceDialog({ topic, from, onClose, onProduced }: ProduceProps
           rows={1}
           error={objections.key}
           schemaError={objections.keySchema}
-          subject={`${topic}-key`}
+          subject={schemas.key?.subject ?? `${topic}-key`}
+          typedKind={schemas.key === null ? 'text' : 'schema'}
           hint="Records with the same key go to the same partition."
           onChange={key => change({ key })}
         />

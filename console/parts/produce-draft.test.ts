@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ShownRecord } from '../../src/api/messages.ts'
-import { type Draft, draftOf, EMPTY_DRAFT, messageOf, objectionsOf } from './produce-draft.ts'
+import { type Draft, draftOf, EMPTY_DRAFT, emptyDraftOf, messageOf, objectionsOf } from './produce-draft.ts'
 
 const text = (value: string) => ({ status: 'decoded' as const, text: value, bytes: value.length, truncated: false })
 
@@ -22,6 +22,12 @@ const RECORD: ShownRecord = {
 
 test('an empty form is a record with an empty value and no key', () => {
   assert.deepEqual(messageOf(EMPTY_DRAFT), { key: null, value: { text: '' }, headers: [] })
+})
+
+test('an empty form of a topic whose values have a schema is JSON with this schema', () => {
+  const { value } = messageOf(emptyDraftOf({ key: null, value: { subject: 'orders-value' } }))
+  assert.deepEqual(value, { text: '', schema: { name: 'orders-value' } })
+  assert.equal(emptyDraftOf({ key: { subject: 'orders-key' }, value: null }), EMPTY_DRAFT)
 })
 
 test('a record is produced again with the same bytes, and the headers in their order', () => {

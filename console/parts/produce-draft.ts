@@ -3,6 +3,7 @@
 
 import type { Content, KeyOrValue, NewMessages, ShownRecord, ShownValue } from '../../src/api/messages.ts'
 import type { Problem } from '../api/problem.ts'
+import type { SchemaParts } from './schema-parts.ts'
 
 type NewMessage = NewMessages['messages'][number]
 
@@ -48,6 +49,12 @@ export const EMPTY_DRAFT: Draft = {
   headers: [],
   partition: null,
   timestamp: null,
+}
+
+/** Returns a draft without content. A value with a schema is JSON: the broker would refuse other bytes. */
+export function emptyDraftOf({ value }: SchemaParts): Draft {
+  if (value === null) return EMPTY_DRAFT
+  return { ...EMPTY_DRAFT, value: { kind: 'schema', typed: '', schema: { name: value.subject ?? '', message: '' } } }
 }
 
 /** Returns a draft of the same record, for the partition that it was in. The record must be whole. */

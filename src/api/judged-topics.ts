@@ -32,6 +32,10 @@ const partRuleShape = z
     required: z.boolean().meta({ description: 'Whether records without a subject that has versions are refused too.' }),
     strategy: z.enum(SUBJECT_STRATEGIES),
     subject: z.string().nullable().meta({ description: 'Null if each record names its own (RecordName).' }),
+    live: z.boolean().meta({
+      description:
+        'Whether the subject has a version that is not deleted, even if nothing is judged; false if each record names its own.',
+    }),
     refused,
   })
   .meta({ id: 'SchemaPartRule' })

@@ -135,7 +135,8 @@ export const pages = {
       /** Without it, the order in which the user last read this topic. */
       order: choice([...READING_ORDERS, ''] as const, ''),
       limit: choice(PAGE_SIZES, '50'),
-      decode: choice(DECODINGS, 'utf8'),
+      /** Without it, the decoding that suits the topic: that of its schemas, or UTF-8. */
+      decode: choice([...DECODINGS, ''] as const, ''),
       keyDecode: choice([...DECODINGS, ''] as const, ''),
       contains: text(),
       cursor: text(),

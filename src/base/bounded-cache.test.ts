@@ -26,6 +26,17 @@ test('a cache forgets the values that were not used since it last looked', () =>
   assert.deepEqual([cache.bytes, cache.size], [6, 3])
 })
 
+test('a new value gets its place although all others are in use', () => {
+  const cache = cacheOf(6)
+  for (const key of ['a', 'b', 'c']) cache.set(key, key.repeat(2))
+  for (const key of ['a', 'b', 'c', 'd', 'e']) {
+    for (const used of ['a', 'b', 'c', 'd']) cache.get(used)
+    cache.set(key, key.repeat(2))
+    assert.equal(cache.peek(key), key.repeat(2))
+    assert.equal(cache.bytes, 6)
+  }
+})
+
 test('a value replaces the one of its key, and one that is too large is not kept', () => {
   const cache = cacheOf(6)
   cache.set('a', 'aa')

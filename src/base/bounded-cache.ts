@@ -52,6 +52,8 @@ export class BoundedCache<Key, Value> {
     this.#bytes += bytes
     for (const [each, kept] of this.#kept) {
       if (this.#bytes <= this.#mostBytes) return
+      // The new value was not used yet. While all others are in use it would be the one that goes, each time.
+      if (each === key) continue
       this.#kept.delete(each)
       // A value that was used goes to the end, once, and is met again if nothing else makes room.
       if (kept.isUsed) this.#kept.set(each, Object.assign(kept, { isUsed: false }))

@@ -1,28 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Clock, systemClock } from './clock.ts'
+import { heldLoop } from '../../testing/sim/held-loop.ts'
+import { systemClock } from './clock.ts'
 import { LoopShare } from './loop-share.ts'
-
-/** A clock that stands still while the event loop turns, and the time for which work has held each of its turns. */
-function heldLoop() {
-  let nowMs = 0
-  let turn = 0
-  const heldMs = new Map<number, number>()
-  const clock: Clock = {
-    ...systemClock,
-    monotonic: () => nowMs,
-    soon: fn =>
-      void setImmediate(() => {
-        turn++
-        fn()
-      }),
-  }
-  const hold = (ms: number) => {
-    nowMs += ms
-    heldMs.set(turn, (heldMs.get(turn) ?? 0) + ms)
-  }
-  return { clock, heldMs, hold }
-}
 
 test('work begins at once until the share of the turn is used; the rest waits for the next turns, in order', async () => {
   const { clock, heldMs, hold } = heldLoop()

@@ -1,37 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { heldLoop } from '../../testing/sim/held-loop.ts'
 import { type Clock, systemClock } from './clock.ts'
 import { aFewInSharedTurns } from './shared-turns.ts'
 
 const upTo = (count: number) => Array.from({ length: count }, (_, i) => i)
-
-/** A clock that stands still while the event loop turns, and the time for which work has held each of its turns. */
-function heldLoop() {
-  let nowMs = 0
-  let turn = 0
-  const heldMs = new Map<number, number>()
-  const clock: Clock = {
-    ...systemClock,
-    monotonic: () => nowMs,
-    soon: fn =>
-      void setImmediate(() => {
-        turn++
-        fn()
-      }),
-    timer(_, fn) {
-      const timer = setTimeout(fn, 0)
-      return { cancel: () => clearTimeout(timer) }
-    },
-  }
-  return {
-    clock,
-    heldMs,
-    hold(ms: number) {
-      nowMs += ms
-      heldMs.set(turn, (heldMs.get(turn) ?? 0) + ms)
-    },
-  }
-}
 
 test('a hundred callers that share turns hold the event loop no longer than one does', async () => {
   const { clock, heldMs, hold } = heldLoop()

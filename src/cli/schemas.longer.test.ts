@@ -61,6 +61,10 @@ test('schemas are registered, listed, shown and compared, also as JSON', async t
     /\n\nVersion 2 reads all that version 1 writes\.\nVersion 1 reads all that version 2 writes\.\n$/,
   )
   assert.match((await run('schemas diff orders-value 2 1')).out, /^--- orders-value version 2/)
+  assert.equal(
+    (await run('schemas diff orders-value 2 latest')).out,
+    'Version 2 of orders-value was compared with itself. Name two versions.\n',
+  )
 
   const topics = await run('schemas topics --all')
   assert.match(topics.out, /^TOPIC +PART +JUDGED +SUBJECT +NOT VALID\n/)
@@ -91,9 +95,19 @@ test('a check names each version that a schema does not fit, and ends with statu
   assert.equal(broken.status, 1)
   assert.match(broken.out, /^Invalid schema of type AVRO, details: /)
   // A quotation is escaped once.
-  const noJson = /details: the schema is no JSON: line 1, column 1: expected a value, found "syntax = \\"proto3\\";"/
+  const noJson =
+    /details: the schema is no JSON: line 1, column 1: expected a value, found "syntax = \\"proto3\\";".*\nThe text looks like PROTOBUF: try --type=protobuf\.\n$/
   assert.match((await run('schemas check s', 'syntax = "proto3";')).out, noJson)
   assert.match((await run('schemas register s', 'syntax = "proto3";')).err, noJson)
+  const ofJson = await run('schemas register o', '{"type":"object"}')
+  assert.match(
+    ofJson.err,
+    /expected a type, not "object" \[INVALID_SCHEMA\]\nThe text looks like JSON: try --type=json\.\n$/,
+  )
+  assert.match(
+    (await run('schemas check s', '"int"')).out,
+    /\n {2}the root of the schema: the reader's int cannot read /,
+  )
   await run('schemas register j --type=JSON', '{"properties":{"a":{"maximum":2}}}')
   assert.match(
     (await run('schemas check j --type=JSON', '{"properties":{"a":{"maximum":1}}}')).out,

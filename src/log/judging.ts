@@ -24,10 +24,12 @@ import { type Looker, Unpacking } from './unpacking.ts'
 /** How long judgings may hold one turn of the event loop, all together. */
 const TURN_MS = 1
 /**
- * The most batches of one partition that are unpacked at one time, without small ones. A producer of bombs then cannot
- * take all the memory for unpacking from the other partitions: each of them waits for at most a few bombs.
+ * The most batches of one partition that are unpacked and judged at one time, without small ones. A producer of bombs
+ * then cannot take all the memory for unpacking from the other partitions: each of them waits for at most a few bombs.
+ * A batch keeps its place until it is decided. The lane needs the verdicts in order, so a second look must not wait for
+ * the first looks of the batches behind it.
  */
-const LOOKS_OF_PARTITION = 2
+const PLACES_OF_PARTITION = 2
 
 const TOO_LATE = because(
   REQUEST_TIMED_OUT,
@@ -65,8 +67,17 @@ export class Judging {
 export interface JudgedPlace {
   /** For the messages. */
   readonly name: string
-  /** From judgings.place(). */
-  readonly looks: Semaphore
+  /** The id of its topic. */
+  readonly topic: string
+  readonly places: Semaphore
+}
+
+/** The looks into one batch. */
+interface BatchLooker extends Looker {
+  /** True once the batch turned out to be too large for a look at once. */
+  isLarge: boolean
+  /** True from then on, if it has a place of its partition. */
+  hasPlace: boolean
 }
 
 export class Judgings {
@@ -83,8 +94,8 @@ export class Judgings {
     this.#unpacking = new Unpacking(clock, true)
   }
 
-  place(name: string): JudgedPlace {
-    return { name, looks: new Semaphore(this.#clock, LOOKS_OF_PARTITION) }
+  place(name: string, topic: string): JudgedPlace {
+    return { name, topic, places: new Semaphore(this.#clock, PLACES_OF_PARTITION) }
   }
 
   /**
@@ -100,7 +111,12 @@ export class Judgings {
   #judge(judge: BatchJudge, batch: BatchView, place: JudgedPlace, limit: Patience) {
     let verdict: Refusal | null | Promise<Refusal | null> | undefined
     const failed = (error: unknown) => this.#refusalOf(error, place.name)
-    const looker = { patience: limit, turn: this.#share.turn }
+    const { topic, places } = place
+    const looker: BatchLooker = { patience: limit, turn: this.#share.turn, topic, isLarge: false, hasPlace: false }
+    const end = () => {
+      judge.end?.()
+      if (looker.hasPlace) places.give(1)
+    }
     try {
       const looked = this.#look(judge, batch, place, looker)
       if (looked instanceof Promise) {
@@ -109,13 +125,13 @@ export class Judgings {
     } catch (error) {
       verdict = failed(error)
     }
-    if (verdict instanceof Promise) return verdict.catch(failed).finally(() => judge.end?.())
-    judge.end?.()
+    if (verdict instanceof Promise) return verdict.catch(failed).finally(end)
+    end()
     return verdict
   }
 
   /** Asks for the verdict behind a look. Returns no promise if it is there at once. */
-  #verdict(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: Looker) {
+  #verdict(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: BatchLooker) {
     const found = judge.verdict(looker.patience)
     const isThere = !(found instanceof Promise) && found !== AGAIN
     return isThere ? found : this.#lookAgain(found, judge, batch, place, looker)
@@ -126,7 +142,7 @@ export class Judgings {
     judge: BatchJudge,
     batch: BatchView,
     place: JudgedPlace,
-    looker: Looker,
+    looker: BatchLooker,
   ): Promise<Refusal | null> {
     let verdict = await first
     while (verdict === AGAIN) {
@@ -138,7 +154,7 @@ export class Judgings {
   }
 
   /** Looks at once if the share has time left in this turn of the loop, else in one of the next turns. */
-  #look(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: Looker) {
+  #look(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: BatchLooker) {
     if (!this.#share.begin()) return this.#lookInTurn(judge, batch, place, looker)
     try {
       const soon = this.#unpacking.lookSoon(batch, looker, look => judge.look(look))
@@ -148,26 +164,24 @@ export class Judgings {
     }
   }
 
-  async #lookInTurn(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: Looker) {
+  async #lookInTurn(judge: BatchJudge, batch: BatchView, place: JudgedPlace, looker: BatchLooker) {
     const others = looker.turn()
     if (others !== undefined) await others
-    const soon = this.#unpacking.lookSoon(batch, looker, look => judge.look(look))
+    const soon = looker.isLarge ? null : this.#unpacking.lookSoon(batch, looker, look => judge.look(look))
     return await (soon === null ? this.#lookLater(judge, batch, place, looker) : soon)
   }
 
   /** Looks into a batch that is too large to be unpacked at once. */
-  async #lookLater(judge: BatchJudge, batch: BatchView, { looks }: JudgedPlace, looker: Looker) {
-    if (!(await looks.take(1, looker.patience))) return TOO_LATE
-    try {
-      return await this.#unpacking.look(batch, looker, async look => {
-        // The records may have come back from the thread pool, in the time of others.
-        const others = look.turn()
-        if (others !== undefined) await others
-        await judge.look(look)
-      })
-    } finally {
-      looks.give(1)
-    }
+  async #lookLater(judge: BatchJudge, batch: BatchView, { places }: JudgedPlace, looker: BatchLooker) {
+    looker.isLarge = true
+    if (!looker.hasPlace) looker.hasPlace = await places.take(1, looker.patience)
+    if (!looker.hasPlace) return TOO_LATE
+    return await this.#unpacking.look(batch, looker, async look => {
+      // The records may have come back from the thread pool, in the time of others.
+      const others = look.turn()
+      if (others !== undefined) await others
+      await judge.look(look)
+    })
   }
 
   #refusalOf(error: unknown, partition: string): Refusal {

@@ -16,7 +16,7 @@ test('a verdict that comes after its deadline does not let the batch pass, but a
   ] as const) {
     const { promise, resolve } = Promise.withResolvers<Refusal | null>()
     const judge = { look: () => undefined, verdict: () => promise }
-    const judging = judgings.start(judge, batchOf([{ value: 'x' }]), judgings.place('t-0'), 500)!
+    const judging = judgings.start(judge, batchOf([{ value: 'x' }]), judgings.place('t-0', 't'), 500)!
     await clock.advance(500)
     assert.equal(isDecided(judging), false)
     resolve(found)

@@ -292,7 +292,7 @@ export class Partition {
     if (refusal !== null) return this.#refused(batch, refusal)
     const judge = this.#judgeOf(batch)
     if (judge === null) return this.#lane.append(batch, timeoutMs, stallMs, null)
-    this.#judgedPlace ??= this.#rooms.judgings.place(this.#state.name)
+    this.#judgedPlace ??= this.#rooms.judgings.place(this.#state.name, this.#state.topic.id)
     const judging = this.#rooms.judgings.start(judge, batch, this.#judgedPlace, timeoutMs)
     return this.#lane.append(batch, timeoutMs, stallMs, judging)
   }

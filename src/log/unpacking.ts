@@ -6,7 +6,8 @@
 //   bytes of one batch, unpacked          MAX_UNPACKED_BYTES; a larger one is InvalidRecords
 //   bytes of all batches, at one time     UNPACKED_AT_ONCE, over all requests that share the object: the checks of
 //                                         produced batches have one, which adds ORDINARY_AT_ONCE, and all others have
-//                                         another one; a request that finds no bytes left waits in order
+//                                         another one; a request that finds no bytes left waits in order; produced
+//                                         batches beyond ORDINARY_BYTES go in turns of their topics (large-turns.ts)
 //   headers of one record, decoded        HEADER_LIMITS; the other headers are returned as bytes (RecordWalk.read)
 //   time on the event loop                other work gets turns, within a batch too
 //   time in all                           the patience of the caller
@@ -27,7 +28,9 @@ import {
   payloadOf,
   RecordWalk,
 } from '../protocol/records.ts'
+import { claimedSize } from '../protocol/unpacked-size.ts'
 import { discard, unpack, unpackSync } from '../protocol/unpacking.ts'
+import { LargeTurns } from './large-turns.ts'
 
 /** The most unpacked bytes at one time. A batch that needed more would never get its turn. */
 const UNPACKED_AT_ONCE = MAX_UNPACKED_BYTES
@@ -44,13 +47,6 @@ const USUAL_BYTES = 256 * 1024
 /** With USUAL_GROWTH, batches of up to 1 MiB are ordinary at the first attempt. */
 const ORDINARY_BYTES = 16 * 1024 * 1024
 const ORDINARY_AT_ONCE = 2 * ORDINARY_BYTES
-
-/**
- * After a larger batch of a producer, the next one waits for this many times the time that it took, but for at most
- * LONGEST_REST_MS. So bombs take a quarter of a processor at most, also in the thread pool.
- */
-const REST = 3
-const LONGEST_REST_MS = 3_000
 
 /**
  * A batch of at most SOON_PACKED_BYTES that unpacks to at most SOON_BYTES is unpacked at once by lookSoon. That takes
@@ -72,6 +68,8 @@ export interface Looker {
   readonly patience: Patience
   /** For all of its looks together: many small batches are as much work as a large one. */
   readonly turn: Turns
+  /** Set for produced batches: the topic whose turn a large one needs. */
+  readonly topic?: string
 }
 
 /** The records of a batch, valid until `use` has ended. */
@@ -92,12 +90,14 @@ export class Unpacking {
   readonly #semaphore: Semaphore
   /** For batches that need at most ORDINARY_BYTES. The same as #semaphore if they share it with larger ones. */
   readonly #ordinary: Semaphore
+  readonly #largeTurns: LargeTurns
 
   /** `hasOrdinary`: ordinary batches have ORDINARY_AT_ONCE bytes of their own, so that no bomb makes them wait. */
   constructor(clock: Clock, hasOrdinary = false) {
     this.#clock = clock
     this.#semaphore = new Semaphore(clock, UNPACKED_AT_ONCE)
     this.#ordinary = hasOrdinary ? new Semaphore(clock, ORDINARY_AT_ONCE) : this.#semaphore
+    this.#largeTurns = new LargeTurns(clock)
   }
 
   /** The bytes that are held at this moment, or are about to be. */
@@ -115,7 +115,8 @@ export class Unpacking {
    * `use` must not look into another batch and must wait only for its turns. Resolves with REQUEST_TIMED_OUT if the
    * patience ended. Throws InvalidRecords.
    */
-  async look<T>(batch: BatchView, { patience, turn }: Looker, use: (look: Look) => Promise<T>): Promise<T | Refusal> {
+  async look<T>(batch: BatchView, looker: Looker, use: (look: Look) => Promise<T>): Promise<T | Refusal> {
+    const { patience, turn } = looker
     const codec = codecOf(batch)
     const payload = payloadOf(batch)
     if (patience.isOver) return ENDED
@@ -123,34 +124,38 @@ export class Unpacking {
     if (others !== undefined) await others
     if (codec === 'none') return await this.#use(batch, payload, 0, patience, turn, use)
     const usual = Math.min(MAX_UNPACKED_BYTES, Math.max(USUAL_BYTES, payload.length * USUAL_GROWTH))
-    for (const most of usual < MAX_UNPACKED_BYTES ? [usual, MAX_UNPACKED_BYTES] : [usual]) {
-      const semaphore = most <= ORDINARY_BYTES ? this.#ordinary : this.#semaphore
-      if (!(await semaphore.take(most, patience))) return TIMED_OUT
-      const beganAtMs = this.#clock.monotonic()
+    const isUsual = (claimedSize(codec, payload) ?? 0) <= usual
+    for (const most of isUsual && usual < MAX_UNPACKED_BYTES ? [usual, MAX_UNPACKED_BYTES] : [MAX_UNPACKED_BYTES]) {
+      const room = await this.#enter(most, looker)
+      if (room === null) return TIMED_OUT
       let held = most
       let unpacked: Buffer | null = null
       try {
         unpacked = await unpack(codec, payload, most, turn)
         held = Math.max(unpacked.length, 1)
-        semaphore.give(most - held)
+        room.semaphore.give(most - held)
         return await this.#use(batch, unpacked, unpacked.length, patience, turn, use)
       } catch (error) {
         const isLarger = error instanceof NotDecompressed && error.tooLarge && most < MAX_UNPACKED_BYTES
         if (!isLarger) asInvalid(error)
       } finally {
         if (unpacked !== null) discard(unpacked)
-        if (semaphore === this.#ordinary) semaphore.give(held)
-        else this.#giveRested(held, this.#clock.monotonic() - beganAtMs)
+        room.semaphore.give(held)
+        room.leave?.()
       }
     }
     return TIMED_OUT
   }
 
-  /** Gives back what a large batch held, after a rest. */
-  #giveRested(held: number, tookMs: number): void {
-    const restMs = Math.min(REST * tookMs, LONGEST_REST_MS)
-    if (restMs < 1) this.#semaphore.give(held)
-    else this.#clock.timer(restMs, () => this.#semaphore.give(held))
+  /** Takes room for `most` bytes, of a large batch in the turn of its topic. Null if the patience ended first. */
+  async #enter(most: number, { patience, topic }: Looker): Promise<Room | null> {
+    const isOrdinary = most <= ORDINARY_BYTES
+    const semaphore = isOrdinary ? this.#ordinary : this.#semaphore
+    const leave = isOrdinary || topic === undefined ? undefined : await this.#largeTurns.enter(topic, patience)
+    if (leave === null) return null
+    if (await semaphore.take(most, patience)) return { semaphore, leave }
+    leave?.()
+    return null
   }
 
   /**
@@ -169,7 +174,8 @@ export class Unpacking {
     const codec = codecOf(batch)
     const payload = payloadOf(batch)
     if (codec === 'none') return this.#useSoon(batch, payload, 0, patience, turn, use)
-    const unpacked = payload.length <= SOON_PACKED_BYTES ? unpackSoon(codec, payload) : null
+    const maySuit = payload.length <= SOON_PACKED_BYTES && (claimedSize(codec, payload) ?? 0) <= SOON_BYTES
+    const unpacked = maySuit ? unpackSoon(codec, payload) : null
     return unpacked === null ? null : this.#useUnpacked(batch, unpacked, patience, turn, use)
   }
 
@@ -219,6 +225,13 @@ export class Unpacking {
       return ended(error)
     }
   }
+}
+
+/** Where the unpacked bytes of a batch count as held. */
+interface Room {
+  readonly semaphore: Semaphore
+  /** Ends the turn of a topic. */
+  readonly leave: (() => void) | undefined
 }
 
 /** Returns the unpacked records; null if they are too large for a look that begins at once. Throws InvalidRecords. */

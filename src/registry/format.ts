@@ -56,14 +56,14 @@ export function placeOf({ path }: Pick<Difference, 'path'>): string {
   return `/${path.replace(/^#?\/?/, '')}`
 }
 
-/** LENIENT accepts more changes of JSON Schema objects (study 4.2). Avro and Protobuf have one policy. */
+/** LENIENT accepts more changes of JSON Schema objects. Avro and Protobuf have one policy. */
 export type Policy = 'STRICT' | 'LENIENT'
 
 /** The schema as it goes back to clients. */
 export interface Printed {
-  /** The text that is stored and returned, and that decides whether two schemas are the same (study 3.2). */
+  /** The text that is stored and returned, and that decides whether two schemas are the same. */
   readonly canonical: string
-  /** The canonical text after `normalize` (study 3.3). */
+  /** The canonical text after `normalize`. */
   readonly normalized: string
 }
 
@@ -79,7 +79,7 @@ export interface Format<Schema, Program> {
    */
   inlined(schema: Schema): string
   /**
-   * The names that records of this schema may have in a subject (study 3.9): the full name of an Avro record, of each
+   * The names that records of this schema may have in a subject: the full name of an Avro record, of each
    * Protobuf message in the order of message indexes (depth first), the title of a JSON schema. Empty if it has none.
    */
   recordNames(schema: Schema): readonly string[]
@@ -108,7 +108,7 @@ export interface Fault {
 export const MOST_LEVELS = 512
 export const MOST_EMPTY_ELEMENTS = 10_000
 
-/** The bounds of a schema (the issue's, 42209 and 42201). */
+/** The bounds of a schema. A larger one is refused with 42209, a deeper one with 42201. */
 export const MOST_SCHEMA_BYTES = 512 * 1024
 export const MOST_SCHEMA_BYTES_WITH_REFERENCES = 4 * 1024 * 1024
 export const MOST_SCHEMA_LEVELS = 64

@@ -8,12 +8,12 @@ import { startForgetfulRedis } from '../../testing/forgetful-redis.ts'
 import { noRedis, startRedis, startRedisCluster } from '../../testing/redis.ts'
 import { openTestStore } from '../../testing/redis-store.ts'
 import { auditRegistry } from '../../testing/registry-audit.ts'
-import { accepted, type OpenedRegistry, openTestRegistry } from '../../testing/registry-world.ts'
+import { accepted, type OpenedRegistry, openTestRegistry, refusedWith } from '../../testing/registry-world.ts'
 import { seed } from '../../testing/seed.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { newFolder } from '../../testing/store-folder.ts'
 import { toy } from '../../testing/toy-format.ts'
-import { systemClock } from '../base/clock.ts'
+import { sleep, systemClock } from '../base/clock.ts'
 import { seededRandom } from '../base/random.ts'
 import { openEmbeddedStore } from '../store/embedded/embedded-store.ts'
 import type { Store } from '../store/store.ts'
@@ -111,6 +111,37 @@ for (const { name, skip, open } of atLength(stores, stores.slice(0, 3))) {
       for (const list of lists) assert.deepEqual(list, lists[0])
     }
     assert.ok(answered.size > 10, `${answered.size} ids were answered`)
+  })
+}
+
+for (const { name, skip, open } of atLength(stores, stores.slice(0, 3))) {
+  test(`on ${name} a version is deleted, or a schema is registered that refers to it, never both`, {
+    skip,
+  }, async t => {
+    const { isShared, another } = await open(t)
+    const random = seededRandom(seed)
+    const opened: Store[] = []
+    for (let broker = 0; broker < (isShared ? 2 : 1); broker++) opened.push(await another())
+    const registries = opened.map(each => openTestRegistry(t, each, { isShared }))
+    const won = { registration: 0, deletion: 0 }
+    const race = async (round: number) => {
+      const [type, order] = [`money-${round}`, `order-${round % 5}`]
+      accepted(await registries[0]!.register(type, { schema: toy('Money') }))
+      const references = [{ name: 'Money', subject: type, version: 1 }]
+      const schema = toy(`Order${round}`, {}, { uses: ['Money'] })
+      const [deleted, registered] = await Promise.all([
+        sleep(systemClock, random.below(6)).then(() => registries[0]!.deleteSubject(type)),
+        registries.at(-1)!.register(order, { schema, references }),
+      ])
+      assert.ok(isRefusal(deleted) !== isRefusal(registered), `${refusedWith(deleted)}; ${refusedWith(registered)}`)
+      won[isRefusal(deleted) ? 'registration' : 'deletion']++
+    }
+    for (const subject of [0, 1, 2, 3, 4]) await registries[0]!.putConfig(`order-${subject}`, { compatibility: 'NONE' })
+    // Several at once, which compete for their subjects.
+    for (let round = 0; round < atLength(200, 60); round += 4)
+      await Promise.all([0, 1, 2, 3].map(more => race(round + more)))
+    await auditRegistry(opened[0]!)
+    t.diagnostic(JSON.stringify(won))
   })
 }
 

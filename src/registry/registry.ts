@@ -3,6 +3,7 @@
 
 import type { Clock } from '../base/clock.ts'
 import { JudgedSubjects } from './judged-subjects.ts'
+import { ReadWatch } from './read-watch.ts'
 import { RecordParts } from './records/record-parts.ts'
 import { countRefusal, type RegistryMetrics, sampleState, sampleWork, workObserver } from './registry-metrics.ts'
 import type { StateRooms } from './state/rooms.ts'
@@ -47,6 +48,7 @@ const VERBS = Object.freeze({
   versions: lists.versions,
   versionsOfId: lists.versionsOfId,
   subjectsOfId: lists.subjectsOfId,
+  formerSubjectsOfId: lists.formerSubjectsOfId,
   referencedBy: lists.referencedBy,
   schemas: lists.schemas,
   deleteVersion: deleting.deleteVersion,
@@ -80,6 +82,18 @@ const LINES: Readonly<Partial<Record<keyof typeof VERBS, Line>>> = Object.freeze
   compareVersions: 'checks',
 })
 
+/** They write, or may write: a caller that left them would not know whether they have. */
+const WRITES: ReadonlySet<string> = new Set<keyof typeof VERBS>([
+  'register',
+  'deleteVersion',
+  'deleteSubject',
+  'putConfig',
+  'repeatLevel',
+  'deleteConfig',
+  'putMode',
+  'deleteMode',
+])
+
 type Verbs = { readonly [Name in keyof typeof VERBS]: Bound<(typeof VERBS)[Name]> }
 
 export interface Registry extends Verbs {
@@ -94,12 +108,21 @@ export interface Registry extends Verbs {
   of(caller: string): Registry
   /** Resolves with the highest id that the store has given out. */
   maxId(): Promise<number>
+  /**
+   * Resolves or rejects as the work does, for what a request needs beside the registry. Rejects with StoreUnavailable
+   * if the store is silent meanwhile; then the work goes on.
+   */
+  promptly<T>(work: Promise<T>): Promise<T>
   /** Ends the threads and stops following other brokers. */
   close(): Promise<void>
 }
 
 /** Opens the registry. It reads nothing before it is needed. */
-export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD', ...rooms }: RegistryRooms): Registry {
+export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD', ...given }: RegistryRooms): Registry {
+  const watch = new ReadWatch(given.clock)
+  // A store of one broker is never silent.
+  const rooms = given.isShared ? { ...given, store: watch.over(given.store) } : given
+  const promptly = <T>(work: Promise<T>) => (given.isShared ? watch.promptly(work) : work)
   const state = new RegistryState(rooms, bounds)
   const threads = work ?? openWork(rooms.clock, metrics)
   if (metrics !== undefined) sampleState(metrics, state)
@@ -108,7 +131,8 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
   const bind =
     (name: string, its: VerbRooms) =>
     async (...args: unknown[]) => {
-      const answer = await (VERBS[name as keyof Verbs] as (...all: unknown[]) => unknown)(its, ...args)
+      const answering = (VERBS[name as keyof Verbs] as (...all: unknown[]) => Promise<unknown>)(its, ...args)
+      const answer = await (WRITES.has(name) ? answering : promptly(answering))
       if (metrics !== undefined) countRefusal(metrics, answer)
       return answer
     }
@@ -127,7 +151,8 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
     records,
     // Every request makes one, so it has its caller and nothing else of its own.
     of: caller => Object.assign(Object.create(inTurns) as Registry, { caller }),
-    maxId: () => state.counter.last(),
+    maxId: () => promptly(state.counter.last()),
+    promptly,
     async close() {
       state.close()
       await Promise.all([threads.close(), records.close()])

@@ -23,9 +23,9 @@ const ORDER_LABELS: Readonly<Record<ReadingOrder, string>> = { oldest: 'Oldest f
 const ORDER_NOTE = 'By timestamp across partitions; offsets are ordered only within one.'
 
 export function Bar(props: FilterProps) {
-  const { search, order, missing, isCompact, onChange } = props
+  const { search, chosen, schemas, order, missing, isCompact, onChange } = props
   const [isOpen, setOpen] = useState(false)
-  const count = countFilters(search, order)
+  const count = countFilters({ ...search, ...chosen }, order, schemas)
   return (
     <section aria-label="Filters" className="mb-3 rounded-card border border-line bg-surface px-4">
       <div className="flex flex-wrap items-end gap-x-4 max-sm:gap-x-2">
@@ -145,29 +145,30 @@ function Filters(props: FilterProps) {
   )
 }
 
-function Decodings({ search, registry, onChange }: FilterProps) {
-  const own = ownKeyDecoding(search.decode)
+function Decodings({ search, chosen, schemas, registry, onChange }: FilterProps) {
+  const { decode, keyDecode } = search
+  const own = ownKeyDecoding(chosen.decode, schemas)
   const because = registry !== undefined && registry.state !== 'on' ? (registry.because ?? undefined) : undefined
   return (
     <>
       <div className="w-40 max-sm:w-full">
         <SelectField
           label="Decode as"
-          value={search.decode}
+          value={decode}
           options={Object.entries(DECODING_LABELS)}
-          hint={search.decode === 'registry' ? because : undefined}
+          hint={decode === 'registry' ? because : undefined}
           onChange={text => onChange({ decode: text as Decoding })}
         />
       </div>
       <div className="w-40 max-sm:w-full">
         <SelectField
           label="Decode key as"
-          value={search.keyDecode === own ? '' : search.keyDecode}
+          value={keyDecode === own ? '' : keyDecode}
           options={[
-            ['', own === search.decode ? 'The same' : DECODING_LABELS[own]],
+            ['', own === decode ? 'The same' : DECODING_LABELS[own]],
             ...Object.entries(DECODING_LABELS).filter(([word]) => word !== own),
           ]}
-          hint={search.keyDecode === 'registry' ? because : undefined}
+          hint={keyDecode === 'registry' ? because : undefined}
           onChange={text => onChange({ keyDecode: text as MessageSearch['keyDecode'] })}
         />
       </div>

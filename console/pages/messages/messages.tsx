@@ -4,7 +4,9 @@ import { useEffect, useRef } from 'react'
 import { Problem } from '../../api/problem.ts'
 import { type Read, useRead } from '../../api/queries.ts'
 import { lazyPart } from '../../parts/lazy-part.tsx'
+import { NO_SCHEMAS } from '../../parts/schema-parts.ts'
 import { Empty, Loaded, Skeleton } from '../../parts/states.tsx'
+import { useSchemaParts } from '../../parts/use-schema-parts.ts'
 import { useHere } from '../../shell/address.tsx'
 import { useCapability } from '../../shell/capabilities.ts'
 import { usePreference } from '../../shell/preferences.ts'
@@ -12,10 +14,20 @@ import { TopicHead } from '../topic/topic-head.tsx'
 import { Bar } from './bar.tsx'
 import { useBrowse } from './browse.ts'
 import type { Browsed } from './browse-pages.ts'
+import { DecodedBySchemas } from './decoded-by-schemas.tsx'
 import { useOpenRecord } from './open-record.ts'
 import { PageLinks } from './page-links.tsx'
 import { Rows, useRecordColumns } from './rows.tsx'
-import { type MessageSearch, MISSING, orderOf, placeOf, placeText, requestOf, startOf } from './selection.ts'
+import {
+  decodingOf,
+  type MessageSearch,
+  MISSING,
+  orderOf,
+  placeOf,
+  placeText,
+  requestOf,
+  startOf,
+} from './selection.ts'
 import { StatusLine } from './status-line.tsx'
 
 /** The width of the open record (record.tsx), without the margin of the page. */
@@ -33,7 +45,10 @@ export function Messages() {
   const { topic } = params
   const [orders, setOrders] = usePreference('orders')
   const order = orderOf(address, orders[topic])
-  const search: MessageSearch = { ...address, order }
+  const schemas = useSchemaParts(topic)
+  // The parts that were not chosen are known once the schemas of the topic are.
+  const isSettled = schemas !== undefined || (address.decode !== '' && address.keyDecode !== '')
+  const search: MessageSearch = { ...address, order, ...decodingOf(address, schemas) }
   const description = useRead('describe topic', { params }, { everyMs: 0 })
   const partitions = description.data?.partitions
   const isCompacted = description.data?.cleanupPolicy.includes('compact') === true
@@ -43,7 +58,7 @@ export function Messages() {
 
   const request = requestOf(search, order, partitions)
   const missing = 'missing' in request ? request.missing : null
-  const isAsked = isDecodable && !search.live && 'query' in request
+  const isAsked = isSettled && isDecodable && !search.live && 'query' in request
   const browsing = useBrowse(topic, isAsked ? request.query : null)
   const { data, isOld } = browsing.read
   const previous = usePreviousCursors(topic)
@@ -89,6 +104,8 @@ export function Messages() {
         <Bar
           topic={topic}
           search={search}
+          chosen={address}
+          schemas={schemas ?? NO_SCHEMAS}
           order={order}
           partitions={partitions}
           missing={search.live ? null : missing}
@@ -96,8 +113,11 @@ export function Messages() {
           isCompact={place !== null}
           onChange={change}
         />
+        <DecodedBySchemas chosen={address} schemas={schemas ?? NO_SCHEMAS} />
         {!isDecodable ? (
           registry !== undefined && <Empty title="Schema registry">{registry.because}</Empty>
+        ) : !isSettled ? (
+          <Skeleton rows={12} />
         ) : search.live ? (
           <Live topic={topic} search={search} columns={columns} onOpen={open.show} />
         ) : missing !== null ? (
@@ -159,6 +179,7 @@ export function Messages() {
           topic={topic}
           search={search}
           place={place}
+          isSettled={isSettled}
           undecodable={isDecodable ? null : (registry?.because ?? '')}
           listed={records.find(record => placeText(record) === search.at)}
           isCompacted={isCompacted}

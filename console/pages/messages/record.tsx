@@ -23,6 +23,8 @@ interface RecordPanelProps {
   readonly topic: string
   readonly search: MessageSearch
   readonly place: Place
+  /** False until the decoding that suits the topic is known. */
+  readonly isSettled: boolean
   /** Why the broker cannot decode as the address says; null if it can. */
   readonly undecodable: string | null
   /** The record as the list has it, shown until the whole one is there. */
@@ -48,7 +50,7 @@ const TAB_LABELS: Readonly<Record<RecordTab, string>> = {
 }
 
 export function RecordPanel(props: RecordPanelProps) {
-  const { topic, search, place, undecodable, listed, isCompacted, isListed, onClose, onChange } = props
+  const { topic, search, place, isSettled, undecodable, listed, isCompacted, isListed, onClose, onChange } = props
   const inLog = (step: 1 | -1) => () => void openInLog(topic, place, step, found => onChange({ at: placeText(found) }))
   // The list is in the order of the page; a log is shown oldest first.
   const onUp = isListed ? props.onUp : inLog(-1)
@@ -57,7 +59,7 @@ export function RecordPanel(props: RecordPanelProps) {
   const read = useRead(
     'show message',
     { params: { topic, ...place }, query: decodingOf(search) },
-    { everyMs: 0, isWanted: undecodable === null },
+    { everyMs: 0, isWanted: isSettled && undecodable === null },
   )
   // While another record loads, the answer is still that of the one before.
   const whole =

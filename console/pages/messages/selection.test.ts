@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readSearch, writeSearch } from '../../../src/api/pages.ts'
-import { countFilters, exportAddress, type MessageSearch, orderOf, placeOf, placeText, requestOf } from './selection.ts'
+import {
+  countFilters,
+  decodingOf,
+  exportAddress,
+  type MessageSearch,
+  orderOf,
+  placeOf,
+  placeText,
+  requestOf,
+} from './selection.ts'
 
 const DEFAULTS = readSearch('messages', {})
 const search = (values: Partial<MessageSearch>): MessageSearch => ({ ...DEFAULTS, ...values })
@@ -26,6 +35,27 @@ test('the key is decoded as the value, beside JSON as text, unless the address s
   assert.equal(queryOf({ decode: 'json' }).keyDecode, 'utf8')
   assert.equal(queryOf({ decode: 'json', keyDecode: 'json' }).keyDecode, 'json')
   assert.equal(queryOf({ decode: 'json', keyDecode: 'raw' }).keyDecode, 'raw')
+})
+
+test('an address without a decoding is decoded with the schemas that the topic has, and a choice wins', () => {
+  const value = { subject: 'orders-value' }
+  const both = { key: { subject: null }, value }
+  const values = { key: null, value }
+  const of = (chosen: Partial<MessageSearch>, schemas = values as Parameters<typeof decodingOf>[1]) => {
+    const { decode, keyDecode } = decodingOf(search(chosen), schemas)
+    return `${decode} ${keyDecode}`
+  }
+  assert.equal(of({}), 'registry utf8', 'a key without a schema is text')
+  assert.equal(of({}, both), 'registry registry')
+  assert.equal(of({}, { key: value, value: null }), 'utf8 registry')
+  assert.equal(of({ decode: 'utf8' }, both), 'utf8 utf8')
+  assert.equal(of({ decode: 'json' }, both), 'json utf8')
+  assert.equal(of({ keyDecode: 'raw' }, both), 'registry raw')
+  assert.equal(of({ decode: 'registry' }), 'registry utf8')
+  assert.equal(of({ decode: 'registry' }, { key: null, value: null }), 'registry registry')
+  assert.equal(countFilters(DEFAULTS, 'oldest', both), 0)
+  assert.equal(countFilters(search({ decode: 'registry' }), 'oldest', both), 0)
+  assert.equal(countFilters(search({ decode: 'utf8' }), 'oldest', both), 1)
 })
 
 test('one start position is asked for, and a leftover of another one is not', () => {

@@ -5,6 +5,7 @@ import { PAGE_SIZES, type SearchOf, writeSearch } from '../../../src/api/pages.t
 import type { Decoding, FILE_FORMATS, READING_ORDERS } from '../../../src/api/words.ts'
 import { addressOf } from '../../api/client.ts'
 import type { Asked } from '../../api/contract.ts'
+import { NO_SCHEMAS, type SchemaParts } from '../../parts/schema-parts.ts'
 
 export type ReadingOrder = (typeof READING_ORDERS)[number]
 export type FileFormat = (typeof FILE_FORMATS)[number]
@@ -74,17 +75,37 @@ export function requestOf(
   }
 }
 
-/**
- * The key is decoded as the value is, unless the address says otherwise. Beside JSON values it is text: few keys are
- * JSON, and those that are read the same as text.
- */
-export function decodingOf({ decode, keyDecode }: MessageSearch) {
-  return { decode, keyDecode: keyDecode === '' ? ownKeyDecoding(decode) : keyDecode }
+type ChosenDecoding = Pick<MessageSearch, 'decode' | 'keyDecode'>
+
+/** Returns the decodings of values and keys: those of the address, else those that suit the topic. */
+export function decodingOf({ decode, keyDecode }: ChosenDecoding, schemas: SchemaParts = NO_SCHEMAS) {
+  return {
+    decode: decode === '' ? ownDecoding(schemas) : decode,
+    keyDecode: keyDecode === '' ? ownKeyDecoding(decode, schemas) : keyDecode,
+  }
 }
 
-/** Returns the decoding of the key for an address that names none. */
-export function ownKeyDecoding(decode: Decoding): Decoding {
-  return decode === 'json' ? 'utf8' : decode
+/** Returns the decoding of values for an address that names none. */
+export function ownDecoding({ value }: SchemaParts): Decoding {
+  return value === null ? 'utf8' : 'registry'
+}
+
+/**
+ * Returns the decoding of keys for an address that names none. It is that of the values where the user chose one.
+ * Beside JSON values a key is text: few keys are JSON, and those that are read the same as text. So is a key that has no
+ * schema, beside values that have one.
+ */
+export function ownKeyDecoding(decode: MessageSearch['decode'], { key, value }: SchemaParts): Decoding {
+  switch (decode) {
+    case '':
+      return key === null ? 'utf8' : 'registry'
+    case 'json':
+      return 'utf8'
+    case 'registry':
+      return key === null && value !== null ? 'utf8' : 'registry'
+    default:
+      return decode
+  }
 }
 
 /** Returns the address of a file with all records of the query, from its beginning. */
@@ -101,21 +122,23 @@ const NO_FILTERS = {
   timestamp: null,
   order: 'oldest',
   limit: PAGE_SIZES[1],
-  decode: 'utf8',
+  decode: '',
   keyDecode: '',
   cursor: '',
 } as const satisfies Partial<MessageSearch>
 
 /** Returns how many filters differ from those of a page that was just opened. */
-export function countFilters(search: MessageSearch, order: ReadingOrder): number {
-  const { partition, limit, decode, keyDecode } = NO_FILTERS
+export function countFilters(search: MessageSearch, order: ReadingOrder, schemas: SchemaParts = NO_SCHEMAS): number {
+  const { partition, limit } = NO_FILTERS
+  const shown = decodingOf(search, schemas)
+  const own = decodingOf(NO_FILTERS, schemas)
   const changed = [
     search.partition !== partition,
     startOf(search) !== '',
     order !== 'oldest',
     search.limit !== limit,
-    search.decode !== decode,
-    search.keyDecode !== keyDecode,
+    shown.decode !== own.decode,
+    search.keyDecode !== '' && shown.keyDecode !== own.keyDecode,
   ]
   return changed.filter(Boolean).length
 }

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import type { Capability } from '../../../src/api/capabilities.ts'
 import { SelectField, TextField } from '../../parts/field.tsx'
 import { lazyPart } from '../../parts/lazy-part.tsx'
+import type { SchemaParts } from '../../parts/schema-parts.ts'
 import { TimeField, useZone } from '../../parts/time.tsx'
 import { nowMs } from '../../shell/clock.ts'
 import { instant, readInstant } from '../../text/zone.ts'
@@ -16,6 +17,9 @@ const GroupStart = lazyPart(async () => (await import('./group-start.tsx')).Grou
 export interface FilterProps {
   readonly topic: string
   readonly search: MessageSearch
+  /** The decodings that the address names. The search has those in force. */
+  readonly chosen: Pick<MessageSearch, 'decode' | 'keyDecode'>
+  readonly schemas: SchemaParts
   readonly order: ReadingOrder
   /** Undefined until the topic is described. */
   readonly partitions: number | undefined

@@ -2,6 +2,7 @@
 
 import { CircleCheck, CircleX } from 'lucide-react'
 import type { ReactNode } from 'react'
+import { likelierType } from '../../../src/api/schema-words.ts'
 import type { CheckedSchema } from '../../../src/api/schemas.ts'
 import { VisibleText } from '../../parts/visible-text.tsx'
 import { counted } from '../../text/format.ts'
@@ -9,12 +10,14 @@ import { TYPE_NAMES } from '../../text/schema-formats.ts'
 import { Reasons } from './reasons.tsx'
 import { comparedWith } from './words.ts'
 
-export function CheckResult({ of }: { readonly of: CheckedSchema }) {
+export function CheckResult({ of, text }: { readonly of: CheckedSchema; readonly text: string }) {
   const { subject, valid, compatible, trouble, type, level, compared, failing, existing, nextVersion, mode } = of
+  const likelier = valid ? null : likelierType(text, type)
   if (!valid)
     return (
       <Note isGood={false} title={`This is not a valid schema of the type ${TYPE_NAMES[type]}.`}>
         {trouble !== null && <VisibleText text={trouble} isMultiline />}
+        {likelier !== null && ` The text looks like ${TYPE_NAMES[likelier]}: choose this type.`}
       </Note>
     )
   if (!compatible)

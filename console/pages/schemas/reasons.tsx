@@ -1,5 +1,6 @@
 // The reasons why one schema cannot read all that another one writes, each with its place in the schema.
 
+import { placeInWords } from '../../../src/api/schema-words.ts'
 import type { SchemaReason } from '../../../src/api/schemas.ts'
 import { type Column, DataTable } from '../../parts/data-table.tsx'
 import { VisibleText } from '../../parts/visible-text.tsx'
@@ -29,7 +30,7 @@ const COLUMNS: readonly Column<SchemaReason>[] = [
     isFixed: true,
     cell: ({ path }) => (
       <code className="font-mono text-dense wrap-anywhere">
-        <VisibleText text={path} />
+        <VisibleText text={placeInWords(path)} />
       </code>
     ),
   },

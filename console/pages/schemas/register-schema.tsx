@@ -126,7 +126,7 @@ export function RegisterSchema({ subject, like, onClose }: RegisterSchemaProps) 
           hint="Schemas with the same meaning become the same text, for example with another order of members."
         />
         <div role="status" ref={region} className="scroll-mb-20">
-          {result !== null && <CheckResult of={result} />}
+          {result !== null && <CheckResult of={result} text={draft.text} />}
         </div>
         {problem !== null && <ProblemNote problem={problem} />}
         <DialogActions>

@@ -44,9 +44,21 @@ export const recordsWithSchemas: Journey = {
     )
     const { page, assertQuiet } = await visitAs(t, browser, url, admin.cookie)
 
+    // The address names no decoding: the topic has a schema, and the page says so. A choice wins.
+    const badges = page.locator('table [data-status]')
+    await page.goto('/topics/orders/messages')
+    const said = page.getByText('Values are decoded with the schemas of orders-value.')
+    await said.waitFor()
+    await badges.nth(4).waitFor()
+    await page.getByText('9007199254740993').first().waitFor()
+    assert.equal(await page.getByLabel('Decode as').inputValue(), 'registry')
+    assert.equal(await page.getByLabel('Decode key as').locator('option:checked').innerText(), 'UTF-8')
+    await page.getByLabel('Decode as').selectOption('utf8')
+    await said.waitFor({ state: 'hidden' })
+    await page.locator('table [data-status="raw"]').first().waitFor({ state: 'detached' })
+
     await page.goto('/topics/orders/messages?decode=registry')
     await page.locator('[data-record="0-4"], [data-status]').first().waitFor()
-    const badges = page.locator('table [data-status]')
     await badges.nth(4).waitFor()
     assert.deepEqual(await badges.evaluateAll(all => all.map(each => each.getAttribute('data-status'))), [
       'decoded',
@@ -90,10 +102,10 @@ export const recordsWithSchemas: Journey = {
 
     await page.goto('/topics/orders?produce=true')
     const dialog = page.getByRole('dialog', { name: 'Produce to orders' })
-    await dialog
+    const withSchema = dialog
       .getByRole('group', { name: 'Form of Value' })
-      .getByRole('button', { name: 'JSON with a schema' })
-      .click()
+      .getByRole('button', { name: 'JSON with a schema', pressed: true })
+    await withSchema.waitFor()
     assert.equal(await dialog.getByLabel('Schema of value').inputValue(), 'orders-value')
     // A datalist is not drawn until the field opens it, but its options are there.
     await dialog.locator('datalist option[value="orders-value"]').waitFor({ state: 'attached' })

@@ -1,5 +1,6 @@
 // Checks and registers schemas, and deletes versions and subjects, for operators.
 
+import { placeInWords } from '../../api/schema-words.ts'
 import type { CheckedSchema, RegisteredSchema, SchemaDeletion } from '../../api/schemas.ts'
 import type { SchemaLevel, SchemaTypeName } from '../../api/words.ts'
 import { cut } from '../../base/cut.ts'
@@ -75,7 +76,7 @@ export function misfitInWords({ subject, level, failing }: CheckedSchema): strin
   const [first] = failing
   if (first === undefined) return null
   const versions = failing.map(({ version }) => version).join(', ')
-  const reasons = first.reasons.slice(0, MOST_NAMED).map(({ path, description }) => `${path}: ${description}`)
+  const reasons = first.reasons.slice(0, MOST_NAMED).map(each => `${placeInWords(each.path)}: ${each.description}`)
   const rest = first.reasons.length - reasons.length
   return `The schema does not fit ${failing.length === 1 ? 'version' : 'versions'} ${versions} of '${cut(subject)}' (level ${level}). Version ${first.version}: ${reasons.join('; ')}${rest === 0 ? '' : `; and ${rest} more`}`
 }

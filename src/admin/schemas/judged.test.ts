@@ -35,6 +35,8 @@ test('a part is judged once its subject is live, always if the topic demands it,
     [['required', false, true, true]],
   )
   assert.equal(judgedTopics(rooms, none, { isAll: true }).length, 4)
+  const [off] = judgedTopics(rooms, isLive, { isAll: true }).filter(({ topic }) => topic === 'off')
+  assert.deepEqual([off!.value.judged, off!.value.live], [false, true], 'its records may still name schemas')
   assert.deepEqual(judgedTopics(world({ live: {} }, false), isLive), [])
 })
 

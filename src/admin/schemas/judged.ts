@@ -41,7 +41,8 @@ export function judgedTopic({ judge }: Pick<JudgedRooms, 'judge'>, isLive: IsLiv
 
 function shown(rule: PartRule, isLive: IsLive): SchemaPartRule {
   const { action, isRequired, strategy, subject, refused } = rule
-  return { judged: isJudged(rule, isLive), action, required: isRequired, strategy, subject, refused }
+  const live = subject !== null && isLive(subject)
+  return { judged: isJudged(rule, isLive), action, required: isRequired, strategy, subject, live, refused }
 }
 
 function isJudged({ action, isRequired, subject }: PartRule, isLive: IsLive): boolean {

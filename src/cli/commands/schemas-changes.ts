@@ -1,6 +1,8 @@
 // Changes the schema registry on the command line: checks and registers schemas, sets levels and modes, and deletes.
 // The text of a schema comes from the standard input.
 
+import type { ProblemBody } from '../../api/problem.ts'
+import { likelierType } from '../../api/schema-words.ts'
 import type {
   CheckedSchema,
   NewSchema,
@@ -52,7 +54,7 @@ export const schemaChangeCommands: readonly Command[] = [
         call.option('level') === undefined ? {} : { level: wordOption(call, 'level', SCHEMA_LEVELS, 'NONE') }
       const body: SchemaCheck = { ...(await schemaOf(call)), ...level }
       const found = await call.api.post<CheckedSchema>(`${subjectPath(call.args[0]!)}/check`, body)
-      call.show(found, () => checkText(found))
+      call.show(found, () => checkText(found, typeHint(body)))
       return found.valid && found.compatible ? EXIT.OK : EXIT.REFUSED
     },
   },
@@ -63,7 +65,10 @@ export const schemaChangeCommands: readonly Command[] = [
     options: TEXT_OPTIONS,
     async run(call) {
       const body: NewSchema = await schemaOf(call)
-      const made = await call.api.post<RegisteredSchema>(`${subjectPath(call.args[0]!)}/versions`, body)
+      const path = `${subjectPath(call.args[0]!)}/versions`
+      const made = await call.api.post<RegisteredSchema>(path, body).catch(error => {
+        throw withHint(error, typeHint(body))
+      })
       call.show(
         made,
         () => `${printable(made.subject)} has the schema as version ${made.version}, with the id ${made.id}.\n`,
@@ -188,10 +193,24 @@ async function inputText({ terminal }: Call): Promise<string> {
   return text
 }
 
-function checkText(found: CheckedSchema): string {
+/** Returns the option that a text of another type needs; an empty text if none is likelier. */
+function typeHint({ schema, type = 'AVRO' }: NewSchema): string {
+  const likelier = likelierType(schema, type)
+  return likelier === null ? '' : `The text looks like ${likelier}: try --type=${likelier.toLowerCase()}.`
+}
+
+/** Adds the hint to the refusal of a schema that is not valid. */
+function withHint(error: unknown, hint: string): unknown {
+  if (hint === '' || !(error instanceof CommandFailed)) return error
+  const { status, message, problem, cause } = error
+  if ((problem as ProblemBody | null)?.code !== 'INVALID_SCHEMA') return error
+  return new CommandFailed(status, `${message}\n${hint}`, { problem, cause })
+}
+
+function checkText(found: CheckedSchema, hint: string): string {
   const { subject, valid, compatible, trouble, level, compared, failing, existing, nextVersion } = found
   const said = trouble === null ? '' : `${printableLines(trouble)}\n`
-  if (!valid) return said
+  if (!valid) return hint === '' ? said : `${said}${hint}\n`
   const name = printable(subject)
   if (!compatible)
     return `${said}${failing.map(({ version, reasons }) => `The schema does not fit version ${version} of ${name} (level ${level}):\n${reasonLines(reasons)}`).join('')}`
@@ -217,12 +236,14 @@ async function settingOf<Shown>(call: Call, path: string, change: object): Promi
 }
 
 function settingText(subject: string | null, what: string, value: string, origin: string, fallback: string): string {
+  const isOwn = origin === (subject === null ? 'global' : 'subject')
   const from = { subject: 'set for the subject', global: 'the global one', default: 'the default' }[origin]
   return list([
     ['subject', subject ?? 'all without one of their own'],
     [what, value],
     ['origin', from],
-    [`${what} without it`, fallback],
+    // Without one of its own, the value in force is the one that it would have.
+    ...(isOwn ? [[`${what} without it`, fallback] as const] : []),
   ])
 }
 

@@ -1,6 +1,7 @@
 // Reads the schema registry on the command line: subjects, versions, differences, and the topics that are judged.
 
 import type { JudgedPart, JudgedTopic, JudgedTopics, SchemaPartRule } from '../../api/judged-topics.ts'
+import { placeInWords } from '../../api/schema-words.ts'
 import type {
   DescribedSchemaSubject,
   SchemaById,
@@ -170,7 +171,7 @@ function subjectText(found: DescribedSchemaSubject): string {
   return `${facts}\n${table(['VERSION', 'ID', 'REGISTERED', 'REFERS TO', 'REFERRERS', 'NOTE'], rows)}`
 }
 
-export function versionText(found: SchemaVersion): string {
+function versionText(found: SchemaVersion): string {
   const facts = list([
     ['subject', found.subject],
     ['version', found.version],
@@ -209,11 +210,13 @@ function storedText({ terminal }: Call, { schema }: { readonly schema: string })
 }
 
 /** Returns the text of a schema for a terminal. */
-export function lines(text: string): string {
+function lines(text: string): string {
   return `${printableLines(text.replace(/\n$/, ''))}\n`
 }
 
 function diffText({ subject, before, after, backward, forward }: SchemaDiff): string {
+  if (before.version === after.version)
+    return `Version ${after.version} of ${printable(subject)} was compared with itself. Name two versions.\n`
   const name = ({ version, id }: SchemaDiff['before']) => `${printable(subject)} version ${version} (id ${id})`
   const difference = unifiedDiff(lines(before.pretty), lines(after.pretty), [name(before), name(after)])
   const texts = difference === '' ? 'The texts are equal.\n' : difference
@@ -226,7 +229,9 @@ function directionText(reader: number, writer: number, { compatible, reasons }: 
 }
 
 export function reasonLines(reasons: readonly SchemaReason[]): string {
-  return reasons.map(({ path, description }) => `  ${printable(path)}: ${printable(description)}\n`).join('')
+  return reasons
+    .map(({ path, description }) => `  ${printable(placeInWords(path))}: ${printable(description)}\n`)
+    .join('')
 }
 
 function topicTable(rows: readonly JudgedTopic[]): string {

@@ -4,6 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeCertificate, noOpenssl } from '../../../testing/certificate.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { freePort } from '../../../testing/free-port.ts'
 import {
@@ -160,6 +161,18 @@ test('auto: a wrong password is refused where it asks for more, and costs nothin
 test('auto asks for a password as soon as one listener has SASL', async t => {
   const inside = { name: 'INSIDE', host: null, port: 0, advertisedHost: null, advertisedPort: null } as const
   const { below } = await startRegistry(t, { 'broker.listeners': [{ ...inside, security: 'sasl-plaintext' }] })
+  assert.deepEqual(await rowOf(below, 'unsigned'), NOTHING)
+})
+
+test('auto asks for a password if Kafka clients need a certificate', { skip: noOpenssl }, async t => {
+  const { certificateFile, keyFile } = await makeCertificate(t)
+  const { below } = await startRegistry(t, {
+    'broker.tls': true,
+    'broker.cert-file': certificateFile,
+    'broker.key-file': keyFile,
+    'broker.client-auth-required': true,
+    'broker.trust-cert-file': certificateFile,
+  })
   assert.deepEqual(await rowOf(below, 'unsigned'), NOTHING)
 })
 

@@ -130,7 +130,7 @@ const NEEDS_PASSWORD =
 
 const EVERYTHING: RegistryRights = Object.freeze({ refusalOf: () => null, mayRead: () => true, mayReadAll: true })
 
-/** The caller while none is asked. */
+/** The caller while no caller is asked. */
 const EVERYBODY: RegistryCaller = Object.freeze({ ...ANYBODY, rights: EVERYTHING })
 
 /** A caller without a sign-in. The role is the least one; the rights decide. */

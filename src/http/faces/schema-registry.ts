@@ -6,6 +6,7 @@
 import { type ClientPasswordsRooms, openClientPasswords } from '../../auth/clients/client-passwords.ts'
 import type { Policies } from '../../auth/clients/policies.ts'
 import type { Accounts } from '../../auth/console/accounts.ts'
+import type { Registry } from '../../registry/registry.ts'
 import { hasSaslListener, isLoopback } from '../../settings/endpoints.ts'
 import { fullKey, type Settings } from '../../settings/settings.ts'
 import { capabilityStates } from '../../settings/switches.ts'
@@ -29,6 +30,7 @@ export interface RegistryFaceRooms extends ClientPasswordsRooms {
   readonly policies: Policies
   readonly settings: Settings
   readonly logger: Logger
+  readonly registry?: Pick<Registry, 'promptly'> | null
 }
 
 export interface RegistryFaces {
@@ -47,7 +49,7 @@ export function openRegistryFaces(
   warnOfOpenDoor(rooms)
   const clients = openClientPasswords(rooms)
   const open = (base: string, isOwnPort: boolean) =>
-    registryFace(base, routes, openRegistryAccess({ ...rooms, clients, isOwnPort }))
+    registryFace(base, routes, promptAccess(openRegistryAccess({ ...rooms, clients, isOwnPort }), rooms.registry))
   return { below: open(REGISTRY_PATH, false), alone: open('', true) }
 }
 
@@ -68,6 +70,11 @@ function switchedOff(settings: Settings): Face {
       body: what.code === 'NOT_FOUND' ? { error_code: 404, message } : registryErrorOf(what, requestId),
     }),
   }
+}
+
+/** A sign-in reads users and rules. While the store is silent it is refused, and not kept waiting. */
+function promptAccess(access: RegistryAccess, registry: RegistryFaceRooms['registry']): RegistryAccess {
+  return registry == null ? access : { admit: (...asked) => registry.promptly(access.admit(...asked)) }
 }
 
 /** Warns if the registry asks no caller although the Kafka port does: one schema stops the producers of a topic. */

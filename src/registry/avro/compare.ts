@@ -1,5 +1,5 @@
 // Whether a reader with one schema reads everything that a writer with another one writes, as Java's
-// SchemaCompatibility decides it (study 4.1). Logical types, order, documentation and properties do not matter.
+// SchemaCompatibility decides it. Logical types, order, documentation and properties do not matter.
 //
 // The pairs of types form a graph that can be as deep as two schemas have types, so each comparison is a generator and
 // one loop drives them.

@@ -50,7 +50,7 @@ export function branchOf(branches: readonly AvroType[], value: Json): AvroType |
   return branches.find(branch => checkDefault(branch, value) === null)
 }
 
-/** Java also takes text as default of a float or double. Returns the number as JSON, undefined if the text is none. */
+/** Java also takes text as default of a float or double. Returns the number as JSON, undefined if it is no number. */
 export function doubleDefault(text: string): Json | undefined {
   const trimmed = text.trim()
   if (/^[+-]?(NaN|Infinity)$/.test(trimmed)) return trimmed.replace('+', '').replace('-NaN', 'NaN')

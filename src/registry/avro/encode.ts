@@ -29,7 +29,7 @@ export function encodeAvro(program: AvroProgram, text: string, mostBytes: number
   }
 }
 
-/** The value is none of its type. It is thrown, and no Error: unions try their branches, and a stack costs more. */
+/** The value does not fit its type. It is thrown but is no Error: unions try their branches, and a stack costs more. */
 class Unfit {
   readonly reason: Fault['reason']
   readonly message: string
@@ -164,7 +164,7 @@ class Encoder {
     if (found === value.size) return
     const known = new Set(Array.from({ length: count }, (_, i) => this.#texts[this.#nodes[node + 3 + 3 * i]!]))
     const unknown = [...value.keys()].find(name => !known.has(name))
-    this.#unfit(path, `only fields of ${this.#texts[this.#nodes[node + 1]!]}; "${unknown}" is none`)
+    this.#unfit(path, `only fields of ${this.#texts[this.#nodes[node + 1]!]}, not "${unknown}"`)
   }
 
   #default(node: number, value: Json, path: string, level: number): void {

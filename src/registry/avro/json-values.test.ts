@@ -151,7 +151,7 @@ test('text that is no value of the schema is refused with the place', () => {
     [ENUM, '"C"', 'at the top: expected a symbol of E, not "C"'],
     ['{"type":"array","items":"int"}', '[1,null]', 'at /1: expected an integer of 32 bits, not null'],
     ['{"type":"map","values":"int"}', '[]', 'at the top: expected an object, not an array'],
-    [record('{"name":"f","type":"int"}'), '{"f":1,"g":2}', 'at the top: expected only fields of a.R; "g" is none'],
+    [record('{"name":"f","type":"int"}'), '{"f":1,"g":2}', 'at the top: expected only fields of a.R, not "g"'],
     [record('{"name":"f","type":"int"}'), '1', 'at the top: expected an object for a.R, not 1'],
   ]
   for (const [schema, text, message] of rows) assert.equal(encoded(schema, text), message)

@@ -1,4 +1,4 @@
-// The lines of study 4.2 about arrays.
+// Rows for each rule about arrays.
 
 import { DRAFT_2019, DRAFT_2020, testRows } from '../../../testing/json-compatibility.ts'
 

@@ -1,4 +1,4 @@
-// The rules for arrays (study 4.2): one schema for all items, schemas by index, and what may follow them.
+// The rules for arrays: one schema for all items, schemas by index, and what may follow them.
 
 import { comparePart, compareRest, compareUnevaluated } from './compare-objects.ts'
 import type { Findings, Steps } from './findings.ts'

@@ -1,4 +1,4 @@
-// The lines of study 4.2 about allOf, anyOf, oneOf and lists of types, schemas that refer to themselves, and sizes.
+// Rows for the rules about allOf, anyOf, oneOf and lists of types, schemas that refer to themselves, and sizes.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The rules for `allOf`, `anyOf` and `oneOf` (study 4.2).
+// The rules for `allOf`, `anyOf` and `oneOf`.
 
 import type { Findings, Pair, Steps } from './findings.ts'
 import { maximumMatching } from './matching.ts'

@@ -1,4 +1,4 @@
-// The lines of study 4.2 about kinds, strings, numbers, values and `not`.
+// Rows for each rule about kinds, strings, numbers, values and `not`.
 
 import { DRAFT_4, type Row, testRows } from '../../../testing/json-compatibility.ts'
 

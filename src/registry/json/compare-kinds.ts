@@ -1,4 +1,4 @@
-// The rules by kinds of nodes (study 4.2): which kinds can be compared, and the kinds without parts.
+// The rules by kinds of nodes: which kinds can be compared, and the kinds without parts.
 
 import { compareArrays } from './compare-arrays.ts'
 import { compareCombined, compareWithCombined } from './compare-combined.ts'

@@ -1,4 +1,4 @@
-// The lines of study 4.2 about objects.
+// Rows for each rule about objects.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The rules for objects (study 4.2): properties by the content model, `required`, dependencies, limits.
+// The rules for objects: properties by the content model, `required`, dependencies, limits.
 
 import type { Findings, Steps } from './findings.ts'
 import { isSubset, notLess, notMore } from './findings.ts'

@@ -1,4 +1,4 @@
-// Whether a reader can read all that a writer writes (study 4.2, the rules of Confluent), and if not, why. Two passes:
+// Whether a reader can read all that a writer writes, by the rules of Confluent, and if not, why. Two passes:
 // the first one finds the verdict and stops at the first reason; the second one collects reasons where the verdict is
 // no. The rules themselves are in compare-*.ts.
 //

@@ -1,5 +1,5 @@
 // The changes that make data of a writer unreadable, by Confluent's names, and the sentences that explain them. Changes
-// that never do (a longer maxLength, a new title) have no name here. Study 4.2.
+// that never do (a longer maxLength, a new title) have no name here.
 
 import type { Policy } from '../format.ts'
 

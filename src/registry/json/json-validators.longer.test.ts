@@ -58,7 +58,7 @@ test('each payload of a batch is judged by all schemas', async t => {
 test('a pattern that never ends costs its batch a thread, and other schemas do not wait for it', async t => {
   const judge = validators(t)
   await Promise.all([judge.judge([WITH_ID], batchOf('{"id":1}')), judge.judge([EVIL], batchOf('"a"'))])
-  const evil = Array.from({ length: 4 }, () => judge.judge([EVIL], batchOf('"a"', SLOW_PAYLOAD, '"c"')))
+  const evil = Array.from({ length: 2 }, () => judge.judge([EVIL], batchOf('"a"', SLOW_PAYLOAD, '"c"')))
   let isEvilOver = false
   void evil[0]!.then(() => {
     isEvilOver = true
@@ -78,6 +78,28 @@ test('a pattern that never ends costs its batch a thread, and other schemas do n
     ])
   }
   assert.deepEqual(await judge.judge([EVIL], batchOf('"aa"')), [null])
+})
+
+test('a slow schema rests five times as long as a call took, and twice that beside another slow one', async t => {
+  const rests: number[] = []
+  const clock = {
+    ...systemClock,
+    timer(delayMs: number, fn: () => void) {
+      // The looks at a call have shorter timers, and an idle thread has a longer one.
+      if (delayMs >= 1_000 && delayMs < 10_000) rests.push(delayMs)
+      return systemClock.timer(delayMs, fn)
+    },
+  }
+  const judge = validators(t, { clock })
+  const other = keyed('evil too', { type: 'string', pattern: '^(b+)+$' })
+  const otherPayload = JSON.stringify(`${'b'.repeat(40)}!`)
+  // The second calls wait for the rests of the first ones, and know by then that both schemas are slow.
+  for (let round = 0; round < 2; round++) {
+    await Promise.all([judge.judge([EVIL], batchOf(SLOW_PAYLOAD)), judge.judge([other], batchOf(otherPayload))])
+  }
+  const [first, second, third] = rests
+  for (const rest of [first!, second!]) assert.ok(rest >= 5 * 200 && rest <= 4_000, String(rests))
+  assert.ok(third! >= 2 * 5 * 200 && third! <= 2 * 4_000, String(rests))
 })
 
 test('a batch that takes long because it has many payloads is judged to its end', async t => {

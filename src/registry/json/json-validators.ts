@@ -41,9 +41,12 @@ const CACHE_BYTES = 4 * 1024 * 1024
 /** A schema counts as slow for this time after it ended a thread. */
 const SLOW_MS = 60_000
 const MOST_SLOW = 1_000
-/** The calls of a slow schema pause for this many times the time that one took, so they take a part of a processor. */
-const REST = 3
-const LONGEST_REST_MS = 3_000
+/**
+ * A slow schema rests after each call, this many times as long as the call took with the start of its thread, and that
+ * for each slow schema in line. So slow schemas take a sixth of a processor together, however many there are.
+ */
+const REST = 5
+const LONGEST_REST_MS = 4_000
 
 /** Twice of what the heaviest payload should need (payload-batch.ts). */
 const LIMITS = { maxYoungGenerationSizeMb: 32, maxOldGenerationSizeMb: 256, stackSizeMb: 4 }
@@ -118,10 +121,11 @@ export class JsonValidators {
     const lane = this.#enter(programs[0]!.key)
     const room = lane.isSlow ? this.#most - 1 : 1
     const isIn = await lane.semaphore.take(room, patience)
-    const beganAtMs = this.#clock.monotonic()
+    let beganAtMs = Number.POSITIVE_INFINITY
     try {
       if (!isIn) return null
       const thread = await this.#threads.take()
+      beganAtMs = this.#clock.monotonic()
       try {
         const unusable = await this.#prepare(thread, programs)
         if (unusable !== null) return { to: ends.length, faults: restOf(ends.length, from, unusable), memory }
@@ -130,10 +134,17 @@ export class JsonValidators {
         this.#threads.give(thread)
       }
     } finally {
-      const restMs = isIn && this.#slowOf(lane.key) !== undefined ? REST * (this.#clock.monotonic() - beganAtMs) : 0
+      const restMs = this.#slowOf(lane.key) === undefined ? 0 : this.#restMs(this.#clock.monotonic() - beganAtMs)
       if (restMs < 1 || this.#threads.isClosed) this.#leave(lane, isIn ? room : 0)
-      else this.#clock.timer(Math.min(restMs, LONGEST_REST_MS), () => this.#leave(lane, room))
+      else this.#clock.timer(restMs, () => this.#leave(lane, room))
     }
+  }
+
+  /** How long a slow schema rests after a call; a call that was given up took no time. */
+  #restMs(tookMs: number): number {
+    let slow = 0
+    for (const lane of this.#lanes.values()) if (lane.isSlow) slow++
+    return Math.min(REST * tookMs, LONGEST_REST_MS) * Math.max(1, slow)
   }
 
   #leave(lane: Lane, room: number): void {

@@ -111,6 +111,9 @@ test('the schema is named by a prefix, or by id or GUID in a header; the last he
   assert.deepEqual(await broken(T, [{ value: V1_BODY, headers: [{ key: SCHEMA_ID_HEADERS.value, value: 'x' }] }]), [
     '0 value no-schema-id',
   ])
+  // A null header hides those before it, so that the prefix counts.
+  const hidden = [...wrong.headers!, { key: SCHEMA_ID_HEADERS.value, value: null }]
+  assert.deepEqual(await broken(T, [{ value: framed(schema.id, V1_BODY), headers: hidden }]), [])
 })
 
 test('a record of an earlier version is accepted, also after that version was deleted', async t => {

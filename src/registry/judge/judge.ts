@@ -1,5 +1,5 @@
 // The registry's judge of produced records: keys and values whose subject has a live version must name a schema of that
-// subject and be valid (the rules; decision 0067 and the text of schema-registry.validate-produce). broker.ts
+// subject and be valid (docs/decisions/0071; the text of schema-registry.validate-produce). broker.ts
 // gives it to the log room, which asks it about each batch.
 
 import { availableParallelism } from 'node:os'

@@ -59,7 +59,8 @@ export class JudgedPart {
       this.#way = this.#always
       return null
     }
-    const framing = header === null ? this.#bare(payload, from, to) : this.#headed(payload, from, to, header)
+    const framing =
+      header === null ? this.#framing.readBare(payload, from, to) : this.#framing.readHeaded(payload, from, to, header)
     if (framing.kind === 'unframed') {
       this.#way = this.#ways.unframed(UNFRAMED[framing.why])
       return null
@@ -97,14 +98,6 @@ export class JudgedPart {
     if (this.#walker !== null) this.#walkedSchema!.give(this.#walker, this.#walkedMessage)
     this.#walker = null
     this.#walkedSchema = null
-  }
-
-  #bare(payload: Uint8Array, from: number, to: number): Framing {
-    return this.#framing.readRaw(payload, from, to, 0, 0, this.part)
-  }
-
-  #headed(payload: Uint8Array, from: number, to: number, header: Uint8Array): Framing {
-    return this.#framing.readHeaded(payload, from, to, header)
   }
 
   #find(key: SchemaKey): Miss | null {

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fc } from '../../../testing/property.ts'
-import { checkBatches, encodeBatch, payloadOf, RecordWalk } from '../../protocol/records.ts'
 import { Framing, framed, type Header, SCHEMA_ID_HEADERS } from './framing.ts'
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex')
@@ -60,41 +58,15 @@ test('message indexes stand behind the prefix, or in the header', () => {
   assert.deepEqual([framing.from, framing.to], [0, 2])
 })
 
-const header = fc.record({
-  key: fc.constantFrom(...Object.values(SCHEMA_ID_HEADERS), 'other', ''),
-  value: fc.option(
-    fc.oneof(fc.uint8Array({ maxLength: 6 }), fc.constant(hex(`01${GUID}`)), fc.constant(hex('00 00000005'))),
-  ),
-})
-
-test('undecoded records read like decoded ones', () => {
-  fc.assert(
-    fc.property(fc.array(header, { maxLength: 5 }), fc.option(fc.uint8Array({ maxLength: 9 })), (headers, value) => {
-      const batch = checkBatches(encodeBatch([{ key: null, value, headers }]))
-      assert.ok('batchLength' in batch)
-      const payload = payloadOf(batch)
-      const walk = new RecordWalk(batch, payload)
-      walk.next()
-      // The key is null, and the length of the value takes one byte.
-      const from = walk.keyAt + 2
-      const to = from + (value?.length ?? 0)
-      const raw = new Framing().readRaw(payload, value === null ? -1 : from, to, to, walk.end, 'value')
-      const decoded = new Framing().read(value, headers, 'value')
-      assert.deepEqual([raw.kind, raw.id, raw.by, raw.why], [decoded.kind, decoded.id, decoded.by, decoded.why])
-      if (raw.kind === 'guid') assert.equal(raw.guid(), decoded.guid())
-      if (raw.kind === 'id') assert.equal(raw.to - raw.from, decoded.to - decoded.from)
-    }),
-  )
-})
-
-test('headers that are no headers are as none', () => {
-  fc.assert(
-    fc.property(fc.uint8Array({ maxLength: 60 }), bytes => {
-      const payload = Buffer.concat([hex('00 00000007 02'), bytes])
-      const { kind } = new Framing().readRaw(payload, 0, 6, 6, payload.length, 'value')
-      assert.ok(kind === 'id' || kind === 'guid' || kind === 'unframed')
-    }),
-  )
+test('bytes in a record are read like a value of their own', () => {
+  const bytes = hex('ff 00 00000007 02 ff')
+  const framing = new Framing()
+  const body = () => Buffer.from(framing.bytes.subarray(framing.from, framing.to)).toString('hex')
+  framing.readHeaded(bytes, 1, 7, hex('00 00000009'))
+  assert.deepEqual([framing.id, framing.by, body()], [9, 'header', '000000000702'])
+  framing.readBare(bytes, 1, 7)
+  assert.deepEqual([framing.id, framing.by, body()], [7, 'prefix', '02'])
+  assert.deepEqual([framing.readBare(bytes, 1, 5).why, framing.readBare(bytes, 1, 1).why], ['short', 'empty'])
 })
 
 test('a framing is written as it is read', () => {

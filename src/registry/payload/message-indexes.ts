@@ -1,4 +1,4 @@
-// Which message of a Protobuf schema a body is (study 3.7): a count, then for each level the position of the message
+// Which message of a Protobuf schema a body is: a count, then for each level the position of the message
 // among its siblings, all as zigzag varints. [0], the first message, may be the single byte 0.
 
 /** More levels than a schema has. */
@@ -48,7 +48,7 @@ export class MessageIndexes {
 }
 
 /**
- * Reads the indexes, and accepts a body without them, because some clients write none (study 3.9, step 6): if there are
+ * Reads the indexes, and accepts a body without them, because some clients write none: if there are
  * no indexes, or they lead to no message, and the schema has one top-level message, the body is that message and begins
  * at `from`. `exists` says whether the schema has a message at the path.
  */

@@ -1,15 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { classOf, SUBJECT_STRATEGIES, subjectOf, subjectStrategyOf } from './subjects.ts'
-
-test('a strategy is known by Confluent’s class, by its short name and by the word alone', () => {
-  for (const strategy of SUBJECT_STRATEGIES)
-    for (const name of [classOf(strategy), `${strategy}Strategy`, strategy])
-      assert.equal(subjectStrategyOf(name), strategy)
-  assert.equal(classOf('TopicName'), 'io.confluent.kafka.serializers.subject.TopicNameStrategy')
-  for (const wrong of ['', 'Strategy', 'topicname', 'com.example.TopicNameStrategy', 'AssociatedNameStrategy'])
-    assert.equal(subjectStrategyOf(wrong), null)
-})
+import { subjectOf } from './subjects.ts'
 
 test('the subject is made of topic, part and record name', () => {
   assert.equal(subjectOf('TopicName', 'orders', 'value', null), 'orders-value')

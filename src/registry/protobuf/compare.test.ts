@@ -1,4 +1,4 @@
-// Each line of the rules of Protobuf compatibility (study 4.3). A row names the change, both schemas, and all changes
+// Each line of the rules of Protobuf compatibility. A row names the change, both schemas, and all changes
 // that are found; those behind "!" make the schemas incompatible.
 
 import assert from 'node:assert/strict'

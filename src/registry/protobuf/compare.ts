@@ -1,4 +1,4 @@
-// Why a reader cannot read all that a writer writes: the rules of Confluent's registry (study 4.3), with its words.
+// Why a reader cannot read all that a writer writes: the rules of Confluent's registry, with its words.
 // Fields are compared by their numbers. Options, comments, reserved ranges, services, extensions and the syntax do
 // not count.
 

@@ -12,7 +12,7 @@ import type { ProgramField, ProgramMessage, ProtobufProgram } from './program.ts
 import * as scalars from './scalars.ts'
 import { WIRE, wireType } from './tables.ts'
 
-/** The payload, or why the JSON is none. `message` is a number of the program (messageAt). */
+/** Returns the payload, or why the JSON does not fit the message. `message` is a number of the program (messageAt). */
 export function encode(
   program: ProtobufProgram,
   message: number,

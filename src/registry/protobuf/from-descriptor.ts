@@ -1,4 +1,4 @@
-// A FileDescriptorProto to a file. Clients send descriptors as base64 in place of text (study, finding 5).
+// A FileDescriptorProto to a file. Clients send descriptors as base64 in place of text.
 
 import { InvalidSchema, MOST_SCHEMA_LEVELS } from '../format.ts'
 import { decode } from './decode.ts'

@@ -1,4 +1,4 @@
-// The normalized file (study 3.3): fields, values of enums, oneofs and ranges in the order of their numbers, imports
+// The normalized file: fields, values of enums, oneofs and ranges in the order of their numbers, imports
 // in alphabetical order, names of types written out. Messages, enums and services keep their order, because message
 // indexes depend on it.
 

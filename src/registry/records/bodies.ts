@@ -35,7 +35,7 @@ export function textOf(
   }
 }
 
-/** Returns the body that `textOf` shows as this text, or why the text is none. JSON is not checked by its schema. */
+/** Returns the body that `textOf` shows as this text, or why it makes no body. JSON is not checked by its schema. */
 export function bodyOf({ type, program, message }: BodyType, text: string, mostBytes: number): Uint8Array | Fault {
   switch (type) {
     case 'AVRO':

@@ -50,7 +50,7 @@ export class BodyWork {
     return this.#ask<string>(['decode', type, bytes.slice(from, to), MOST_TEXT_BYTES])
   }
 
-  /** Resolves with the body that has this text, or with the reason why the text is none. */
+  /** Resolves with the body that has this text, or with the reason why the text makes no body. */
   async encode(type: BodyType, text: string): Promise<Uint8Array | Fault> {
     return await this.#ask<Uint8Array>(['encode', type, text, MOST_BODY_BYTES])
   }

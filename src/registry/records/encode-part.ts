@@ -89,10 +89,12 @@ function messageOf(
   const path = name === undefined ? [0] : pathOf(program as ProtobufProgram, name)
   const number = path === null ? -1 : messageAt(program as ProtobufProgram, path)
   if (path !== null && number >= 0) return { number, indexes: writeIndexes(path) }
+  const which = name === undefined ? '' : ` ${name}`
+  if (recordNames.length === 0)
+    return refused('schema', `The schema ${id} has no message${which}: it defines no messages.`)
   const some = recordNames.slice(0, MOST_NAMED)
   const more = recordNames.length > some.length ? ', …' : ''
-  const has = some.length === 0 ? 'it has none' : `it has ${some.join(', ')}${more}`
-  return refused('schema', `The schema ${id} has no message${name === undefined ? '' : ` ${name}`}; ${has}.`)
+  return refused('schema', `The schema ${id} has no message${which}; it has ${some.join(', ')}${more}.`)
 }
 
 const MOST_NAMED = 8

@@ -80,7 +80,7 @@ test('a schema that does not exist or cannot be used is refused, and so is a mes
       'schema: Version 2 not found.',
       `schema: The schema ${avro} is of type AVRO: it has no message shop.Order.`,
       `schema: The schema ${protobuf} has no message shop.Nothing; it has shop.Order, shop.Order.Line, shop.Refund.`,
-      `schema: The schema ${enums} has no message; it has none.`,
+      `schema: The schema ${enums} has no message: it defines no messages.`,
     ],
   )
 })
@@ -93,7 +93,7 @@ test('a text that is not what the schema says is refused with the path and the r
   const cases: readonly (readonly [number, string, RegExp])[] = [
     [avro, '{"id":1.5}', /schema \d says: at \/id: expected an integer of 64 bits, not 1\.5\.$/],
     [avro, '{"id":9223372036854775808}', /at \/id: expected an integer of 64 bits/],
-    [avro, '{"id":1,"noted":null}', /at the top: expected only fields of shop\.Order; "noted" is none\.$/],
+    [avro, '{"id":1,"noted":null}', /at the top: expected only fields of shop\.Order, not "noted"\.$/],
     [avro, '{}', /at the top: expected the field "id", which has no default\.$/],
     [avro, '{"id":', /it is no JSON: /],
     [protobuf, '{"id":"x"}', /says: \$\.id: expected /],

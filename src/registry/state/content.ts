@@ -1,5 +1,5 @@
-// A schema as it is stored, and the identity that decides whether two schemas are the same (study of Confluent's
-// registry: text, references, metadata and rules). It knows no subjects' versions and no store.
+// A schema as it is stored, and the identity that decides whether two schemas are the same, as in Confluent's
+// registry: type, text, references, metadata and rules. It knows no subjects' versions and no store.
 
 import { createHash } from 'node:crypto'
 import type { SchemaType } from '../format.ts'

@@ -74,6 +74,20 @@ const requests: readonly {
     },
   },
   {
+    name: 'a registration with a reference',
+    seed: async registry => void accepted(await registry.register('money', { schema: toy('Money') })),
+    run: registry =>
+      registry.register('s', {
+        schema: toy('R', {}, { uses: ['Money'] }),
+        references: [{ name: 'Money', subject: 'money', version: 1 }],
+      }),
+    async check(registry) {
+      const { id } = accepted(await registry.byVersion('s', 1))
+      assert.deepEqual(await registry.referencedBy('money', 1), [id])
+      assert.match(refusedWith(await registry.deleteSubject('money')), /^42206 /)
+    },
+  },
+  {
     name: 'a permanent deletion',
     async seed(registry) {
       accepted(await registry.register('s', { schema: toy('R') }))
@@ -83,6 +97,7 @@ const requests: readonly {
     async check(registry) {
       assert.deepEqual(await registry.subjects({ isDeletedToo: true }), ['other'])
       assert.equal(accepted(await registry.byId(1)).schema, toy('R'))
+      assert.deepEqual(await registry.formerSubjectsOfId(1), ['s'])
     },
   },
 ]

@@ -1,7 +1,9 @@
-// The schema that each id belongs to, one document for each id. A document is made once and never changes or goes: an
-// id belongs to one schema for ever, also after its subjects are deleted for good.
+// The schema that each id belongs to, one document for each id. A document is made once and never goes, and its schema
+// never changes: an id belongs to one schema for ever, also after its subjects are deleted for good. The document
+// remembers those subjects, because their readers may have records with the id.
 //
 //   document schema-id, <id>   the field `schema`: JSON of { guid }
+//                              the field `former`: JSON of { subjects: [name, ...] }, the newest last; absent if none
 
 import { BoundedCache } from '../../base/bounded-cache.ts'
 import { coalesceEach } from '../../base/coalesce.ts'
@@ -9,11 +11,15 @@ import { changeDocument } from '../../store/document-keeper.ts'
 import type { DocumentKind } from '../../store/document-kinds.ts'
 import { type Document, UnreadableDocument } from '../../store/store.ts'
 import { UNNAMED } from '../../store/unreadable.ts'
+import type { JsonObject } from './content.ts'
 import type { StateRooms } from './rooms.ts'
 import { bytesOfJson, readJson, textOf } from './stored-json.ts'
 
 const KIND: DocumentKind = 'schema-id'
 const FIELD = 'schema'
+const FORMER = 'former'
+/** The former subjects that one id remembers. */
+const MOST_FORMER = 100
 /** A guid and its place in the cache. */
 const BYTES = 200
 
@@ -52,6 +58,34 @@ export class IdOwners {
     return owner
   }
 
+  /**
+   * Resolves with the last hundred subjects from which versions with this id were deleted for good. Throws what the
+   * store throws, or UnreadableDocument.
+   */
+  async formerSubjects(id: number): Promise<readonly string[]> {
+    const document = await this.#rooms.store.load(KIND, String(id))
+    return document === null ? [] : this.#readFormer(id, document)
+  }
+
+  /**
+   * Remembers that a version with this id and schema is deleted from the subject for good. It must be called before the
+   * deletion, so that a reader of the subject finds the id at any time. Throws what the store throws.
+   */
+  async remember(id: number, guid: string, subject: string): Promise<void> {
+    const place = { kind: KIND, name: String(id), what: 'a schema id' }
+    await changeDocument<null>(this.#rooms, place, now => {
+      if (now !== null && this.#read(id, now) !== guid) return { answer: null }
+      const former = now === null ? [] : this.#readFormer(id, now)
+      if (former.includes(subject)) return { answer: null }
+      const subjects = [...former, subject].slice(-MOST_FORMER)
+      const changes = [
+        { key: FIELD, value: bytesOfJson({ guid }) },
+        { key: FORMER, value: bytesOfJson({ subjects }) },
+      ]
+      return { answer: null, write: { changes, isAcknowledged: true } }
+    })
+  }
+
   async #load(id: number): Promise<string | null> {
     const document = await this.#rooms.store.load(KIND, String(id))
     if (document === null) return null
@@ -61,9 +95,21 @@ export class IdOwners {
   }
 
   #read(id: number, document: Document): string {
+    return this.#readField(id, document, FIELD, value => textOf(value.guid, 'guid'))
+  }
+
+  #readFormer(id: number, document: Document): readonly string[] {
+    if (!document.fields.has(FORMER)) return []
+    return this.#readField(id, document, FORMER, ({ subjects }) => {
+      if (!Array.isArray(subjects)) throw new Error('it has no list of former subjects')
+      return subjects.map(each => textOf(each, 'former subject'))
+    })
+  }
+
+  #readField<T>(id: number, document: Document, field: string, read: (value: JsonObject) => T): T {
     const what = `the schema id ${id}`
     try {
-      return readJson(document, FIELD, what, value => textOf(value.guid, 'guid'))
+      return readJson(document, field, what, read)
     } catch (error) {
       if (!(error instanceof UnreadableDocument)) throw error
       const result = 'records that name it cannot be decoded until the document is repaired'

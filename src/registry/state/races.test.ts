@@ -70,7 +70,7 @@ for (const isShared of [true, false]) {
 
   test(`the global level that was read before a change is not kept behind it, on ${where}`, async t => {
     const { store, began, release } = slowRead(createMemoryStore(systemClock), 'load', 'schemas')
-    const registry = openTestRegistry(t, store, { isShared: false })
+    const registry = openTestRegistry(t, store, { isShared })
     // The document exists, so that it is loaded.
     const value = Buffer.from('{"format":1}')
     await store.commit({ kind: 'schemas', name: 'global', expect: 0, changes: [{ key: 'head', value }] })

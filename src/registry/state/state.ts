@@ -9,6 +9,7 @@ import { GlobalSettings } from './global.ts'
 import { IdCounter } from './id-counter.ts'
 import { IdOwners } from './id-owners.ts'
 import { Notices } from './notices.ts'
+import { ReferenceHolds } from './reference-holds.ts'
 import type { StateRooms } from './rooms.ts'
 import type { Subject } from './subject.ts'
 import { SubjectIndex } from './subject-index.ts'
@@ -42,6 +43,7 @@ export class RegistryState {
   readonly counter: IdCounter
   readonly subjects: Subjects
   readonly index: SubjectIndex
+  readonly holds: ReferenceHolds
   readonly global: GlobalSettings
   readonly clock: Clock
   readonly #isShared: boolean
@@ -57,6 +59,7 @@ export class RegistryState {
     this.counter = new IdCounter(rooms)
     this.subjects = new Subjects(rooms, new Notices(rooms), bounds.subjects)
     this.index = new SubjectIndex(rooms, this.subjects, bounds.index)
+    this.holds = new ReferenceHolds(this.subjects, rooms)
     this.global = new GlobalSettings(rooms)
     this.clock = rooms.clock
     this.#isShared = rooms.isShared

@@ -5,6 +5,8 @@
 //   a field `v<version>`  JSON of { id, guid, bareGuid?, isDeleted, atMs, references: [[subject, version], ...] }
 //   the field `config`    JSON of { config }, absent if it is empty
 //   the field `mode`      JSON of { mode }, absent if the subject has none of its own
+//   a field `hold-<key>`  JSON of { subject, versions, atMs }: a hold, while a schema is registered in the subject that
+//                         refers to these versions
 
 import type { Document, Row } from '../../store/store.ts'
 import type { JsonObject } from './content.ts'
@@ -38,6 +40,17 @@ export interface SubjectVersion {
   readonly references: readonly (readonly [subject: string, version: number])[]
 }
 
+/** A registration in progress of a schema that refers to versions of the subject (reference-holds.ts). */
+export interface Hold {
+  /** Of the field; unique for the registration. */
+  readonly key: string
+  /** In which the schema is registered. */
+  readonly subject: string
+  readonly versions: readonly number[]
+  /** When it began, in ms since 1970 by the clock of its broker. */
+  readonly atMs: number
+}
+
 /** An immutable snapshot. */
 export interface Subject {
   readonly name: string
@@ -49,6 +62,7 @@ export interface Subject {
   readonly config: JsonObject
   /** Null: the global mode counts. */
   readonly mode: Mode | null
+  readonly holds: readonly Hold[]
 }
 
 const HEAD = 'head'
@@ -57,10 +71,12 @@ const MODE = 'mode'
 /** One object for all: most subjects have neither, and very many are in memory. */
 const NO_CONFIG: JsonObject = Object.freeze({})
 const NO_REFERENCES: SubjectVersion['references'] = Object.freeze([])
+const NO_HOLDS: readonly Hold[] = Object.freeze([])
 const VERSION = /^v([1-9]\d{0,9})$/
+const HOLD = /^hold-[0-9a-f]+$/
 
 export function emptySubject(name: string): Subject {
-  return Object.freeze({ name, documentVersion: 0, versions: [], config: {}, mode: null })
+  return Object.freeze({ name, documentVersion: 0, versions: [], config: {}, mode: null, holds: NO_HOLDS })
 }
 
 export function liveVersions({ versions }: Subject): readonly SubjectVersion[] {
@@ -87,9 +103,11 @@ export function subjectOf(name: string, document: Document | null, what: string)
   if (document === null) return emptySubject(name)
   readJson(document, HEAD, what, () => null)
   const versions: SubjectVersion[] = []
+  const holds: Hold[] = []
   for (const key of document.fields.keys()) {
     const number = VERSION.exec(key)
     if (number !== null) versions.push(readJson(document, key, what, value => versionOf(Number(number[1]), value)))
+    else if (HOLD.test(key)) holds.push(readJson(document, key, what, value => holdOf(key, value)))
   }
   versions.sort((one, other) => one.version - other.version)
   return {
@@ -98,6 +116,7 @@ export function subjectOf(name: string, document: Document | null, what: string)
     versions,
     config: document.fields.has(CONFIG) ? readJson(document, CONFIG, what, configOf) : NO_CONFIG,
     mode: document.fields.has(MODE) ? readJson(document, MODE, what, modeOf) : null,
+    holds: holds.length === 0 ? NO_HOLDS : holds,
   }
 }
 
@@ -116,6 +135,12 @@ function versionOf(version: number, { id, guid, bareGuid, isDeleted, atMs, refer
         ? NO_REFERENCES
         : references.map(each => [textOf(each?.[0], 'reference'), countOf(each?.[1], 'reference')] as const),
   }
+}
+
+function holdOf(key: string, { subject, versions, atMs }: JsonObject): Hold {
+  if (!Array.isArray(versions) || !Number.isFinite(atMs)) throw new Error('a hold of it is incomplete')
+  const numbers = versions.map(each => countOf(each, 'held version'))
+  return { key, subject: textOf(subject, 'holder'), versions: numbers, atMs: atMs as number }
 }
 
 function configOf({ config }: JsonObject): JsonObject {
@@ -137,7 +162,7 @@ export function levelOf({ config }: Subject): Level | null {
 /** Returns the rows that change the document; null if it must be removed, because nothing is left of the subject. */
 export function rowsBetween(before: Subject, after: Subject): readonly Row[] | null {
   if (after.versions.length === 0 && Object.keys(after.config).length === 0 && after.mode === null) return null
-  const rows: Row[] = [{ key: HEAD, value: bytesOfJson({}) }]
+  const rows: Row[] = [...ROWS_OF_NOTHING]
   const former = new Map(before.versions.map(each => [each.version, each]))
   for (const each of after.versions) {
     if (former.get(each.version) !== each) {
@@ -154,13 +179,27 @@ export function rowsBetween(before: Subject, after: Subject): readonly Row[] | n
   }
   if (after.mode !== before.mode)
     rows.push({ key: MODE, value: after.mode === null ? null : bytesOfJson({ mode: after.mode }) })
+  rows.push(...rowsOfHolds(before.holds, after.holds))
   return rows
 }
 
+/** Returns the rows that change the holds. */
+export function rowsOfHolds(before: readonly Hold[], after: readonly Hold[]): readonly Row[] {
+  const gone = before.filter(({ key }) => !after.some(each => each.key === key))
+  const added = after.filter(each => !before.includes(each))
+  return [
+    ...gone.map(({ key }) => ({ key, value: null })),
+    ...added.map(({ key, ...rest }) => ({ key, value: bytesOfJson(rest) })),
+  ]
+}
+
+/** The rows that change nothing but the version of the document, and make it if it does not exist. */
+export const ROWS_OF_NOTHING: readonly Row[] = Object.freeze([{ key: HEAD, value: bytesOfJson({}) }])
+
 /** Returns about how many bytes of memory the subject takes. */
-export function subjectBytes({ name, versions, config }: Subject): number {
+export function subjectBytes({ name, versions, config, holds }: Subject): number {
   const settings = Object.keys(config).length === 0 ? 0 : 4 * JSON.stringify(config).length
-  let bytes = 300 + 2 * name.length + settings
+  let bytes = 300 + 2 * name.length + settings + 400 * holds.length
   for (const { references } of versions) {
     bytes += 250
     for (const [subject] of references) bytes += 100 + 2 * subject.length

@@ -9,7 +9,7 @@ import { workInTurn } from '../../base/in-turn.ts'
 import { aFewInSharedTurns } from '../../base/shared-turns.ts'
 import { changeDocument } from '../../store/document-keeper.ts'
 import type { DocumentKind } from '../../store/document-kinds.ts'
-import { type Document, isStoreFailure, UnreadableDocument } from '../../store/store.ts'
+import { type Document, isStoreFailure, type Row, UnreadableDocument } from '../../store/store.ts'
 import { UNNAMED } from '../../store/unreadable.ts'
 import type { Notices } from './notices.ts'
 import type { StateRooms } from './rooms.ts'
@@ -127,13 +127,41 @@ export class Subjects {
           return { answer, write: { ...write, isAcknowledged: true, isSynced: true } }
         })
       } finally {
-        if (isWritten) {
-          this.#kept.delete(name)
-          outdate(this.#loading.get(name))
-          await this.#load(name).catch(leaveToNextLook)
-        }
+        if (isWritten) await this.#readAgain(name)
       }
     })
+  }
+
+  /**
+   * Changes the document of a subject, but nothing that other brokers or the judge must know. Calls `decide` again if
+   * another writer was faster; it competes with `change` on this broker too, so a change may wait for it. `line` names
+   * those that wait for each other.
+   */
+  async changeBeside<Answer>(
+    name: string,
+    line: string,
+    decide: (now: Subject) => { readonly answer: Answer; readonly rows?: readonly Row[] },
+  ): Promise<Answer> {
+    // No subject has such a name, so that the turns of `change` are others.
+    return await this.#turnOf(`\0${line}\0${name}`, async () => {
+      let isWritten = false
+      try {
+        return await changeDocument<Answer>(this.#rooms, { kind: KIND, name, what: 'a schema subject' }, document => {
+          const { answer, rows } = decide(readable(this.#read(name, document)))
+          if (rows === undefined) return { answer }
+          isWritten = true
+          return { answer, write: { changes: rows, isAcknowledged: true } }
+        })
+      } finally {
+        if (isWritten) await this.#readAgain(name)
+      }
+    })
+  }
+
+  async #readAgain(name: string): Promise<void> {
+    this.#kept.delete(name)
+    outdate(this.#loading.get(name))
+    await this.#load(name).catch(leaveToNextLook)
   }
 
   /**

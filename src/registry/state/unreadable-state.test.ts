@@ -64,6 +64,23 @@ test('a schema or an id that cannot be read fails alone', async t => {
   }
 })
 
+test('a subject can be deleted for good although an id of it cannot be read, and the id is left as it is', async t => {
+  for (const form of [...FORMS, '{"format":1,"subjects":7}'])
+    for (const field of ['schema', 'former']) {
+      const { open, put, bytes } = await world(t)
+      await put('schema-id', '1', field, form)
+      const registry = open()
+      accepted(await registry.deleteSubject('s'))
+      accepted(await registry.deleteSubject('s', { isPermanent: true }))
+      assert.deepEqual(await registry.subjects({ isDeletedToo: true }), [])
+      assert.equal(await bytes('schema-id', '1', field), form)
+      if (field === 'former') {
+        assert.equal(accepted(await registry.byId(1)).schema, toy('R'))
+        await assert.rejects(registry.formerSubjectsOfId(1), UnreadableDocument)
+      }
+    }
+})
+
 test('a schema whose text was edited by hand is not taken for the schema', async t => {
   const { open, put, guid } = await world(t)
   const edited = { type: 'AVRO', schema: '{}', references: [], metadata: null, ruleSet: null, id: 1, format: 1 }

@@ -2,7 +2,7 @@
 // stored.
 
 import { cut } from '../../base/cut.ts'
-import { SCHEMA_TYPES, type SchemaText, type SchemaType } from '../format.ts'
+import { SCHEMA_TYPES, type SchemaText, type SchemaType, type Strictness } from '../format.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import { type Content, guidOf, type JsonObject } from '../state/content.ts'
 import type { Subject } from '../state/subject.ts'
@@ -27,8 +27,10 @@ export interface CandidateOptions {
   /** The subject in which the schema is looked up or registered. */
   readonly own: Subject
   readonly isNormalized: boolean
-  /** An import: old mistakes are accepted, and references to deleted versions. */
-  readonly isImport?: boolean
+  /** `new` by default. `stored` for a schema that may be stored already, here or elsewhere. */
+  readonly strictness?: Strictness
+  /** True: its references may name deleted versions. */
+  readonly mayBeDeleted?: boolean
 }
 
 const MOST_OBJECT_BYTES = 256 * 1024
@@ -38,17 +40,17 @@ const MOST_OBJECT_LEVELS = 32
 export async function candidateOf(
   { state, work }: VerbRooms,
   request: SchemaRequest,
-  { own, isNormalized, isImport = false }: CandidateOptions,
+  { own, isNormalized, strictness = 'new', mayBeDeleted = false }: CandidateOptions,
 ): Promise<Candidate | RegistryRefusal> {
   const type = schemaTypeOf(request.type)
   if (isRefusal(type)) return type
   const objection = objectionToObject('metadata', request.metadata) ?? objectionToObject('ruleSet', request.ruleSet)
   if (objection !== null) return objection
-  const resolved = await resolveReferences(state, request.references ?? [], { own, mayBeDeleted: isImport })
+  const resolved = await resolveReferences(state, request.references ?? [], { own, mayBeDeleted })
   if (isRefusal(resolved)) return resolved
   const dependencies = await dependenciesOf(state, resolved)
   const sent = { text: request.schema, dependencies }
-  const examined = await work.examine(type, sent, isImport ? 'stored' : 'new')
+  const examined = await work.examine(type, sent, strictness)
   if (isUnusable(examined)) return refusalOf(type, examined)
   const content: Content = {
     type,

@@ -67,6 +67,30 @@ test('a subject is deleted softly, then for good, and its ids go on resolving', 
   assert.equal(accepted(await registry.byVersion('s', 'latest')).id, 4)
 })
 
+test('an id remembers the last hundred subjects from which it was deleted for good', async t => {
+  const store = createMemoryStore(systemClock)
+  const [registry, other] = [openTestRegistry(t, store.beside()), openTestRegistry(t, store.beside())]
+  const names = Array.from({ length: 102 }, (_, at) => `s${at}`)
+  for (const name of [...names, 's101']) {
+    accepted(await registry.register(name, { schema: toy('R') }))
+    accepted(await registry.deleteSubject(name))
+    accepted(await registry.deleteSubject(name, { isPermanent: true }))
+  }
+  for (const each of [registry, other]) {
+    assert.deepEqual(await each.formerSubjectsOfId(1), names.slice(2))
+    assert.equal(accepted(await each.byId(1)).schema, toy('R'))
+    assert.deepEqual(await each.formerSubjectsOfId(2), [])
+    assert.deepEqual(await each.formerSubjectsOfId(1, { mayShow: name => name === 's0' }), [])
+  }
+  // A version that stays keeps its id to itself.
+  accepted(await registry.register('t', { schema: wider(1) }))
+  accepted(await registry.register('t', { schema: wider(2) }))
+  accepted(await registry.deleteVersion('t', 1))
+  accepted(await registry.deleteVersion('t', 1, { isPermanent: true }))
+  assert.deepEqual(await other.formerSubjectsOfId(2), ['t'])
+  assert.deepEqual(await other.formerSubjectsOfId(3), [])
+})
+
 test('a version that was deleted for good is the next number again if it was the last', async t => {
   const registry = await withThree(t)
   accepted(await registry.deleteVersion('s', 3))

@@ -1,10 +1,13 @@
-// Deletes versions and subjects. A soft deletion hides them. A permanent one removes a version that was deleted softly;
-// its id stays resolvable, because records in topics still name it.
+// Deletes versions and subjects. A soft deletion hides them. A permanent one removes a version that was deleted softly.
+// Its id stays resolvable, because records in topics still name it, and remembers the subject for those who may read
+// that.
 
+import { aFewAtATime } from '../../base/a-few.ts'
+import { UnreadableDocument } from '../../store/store.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
 import { latestLive, liveVersions, type Subject, type SubjectVersion } from '../state/subject.ts'
 import { type VersionName, versionOf } from './look-up.ts'
-import { type Referrer, referrersOf } from './referrers.ts'
+import { type Referrer, referrersIn, referrersOf } from './referrers.ts'
 import type { VerbRooms } from './rooms.ts'
 
 export interface DeleteOptions {
@@ -81,11 +84,42 @@ async function remove(
     const versions = rows.map(({ version }) => version)
     if (isDryRun) return { answer: { kind: 'deleted', versions, referrers } as const }
     if (referrers.length > 0) return { answer: refusals.referenced(name, referrers[0]!.refersTo) }
+    const late = await lateReferrer(rooms, subject, versions, { isDeletedToo: isPermanent })
+    if (late !== null) return { answer: refusals.referenced(name, late) }
+    if (isPermanent) await rememberSubject(rooms, name, rows)
     const after = isPermanent ? withoutVersions(subject, rows) : withDeleted(subject, rows)
     return { answer: { kind: 'deleted', versions, referrers: [] } as const, after }
   }
   if (isDryRun) return (await decide(await state.subjects.fresh(name))).answer
   return await state.subjects.change<Deleted | RegistryRefusal>(name, decide)
+}
+
+/**
+ * Resolves with the version to which a schema refers that was registered since the list of subjects was read, or with
+ * null. A registration in progress is made to begin again.
+ */
+async function lateReferrer(
+  { state }: VerbRooms,
+  subject: Subject,
+  versions: readonly number[],
+  { isDeletedToo }: { readonly isDeletedToo: boolean },
+): Promise<number | null> {
+  const referred = (now: Subject) =>
+    versions.find(version => referrersIn(now, subject.name, version, { isDeletedToo }).length > 0)
+  const [found] = await state.holds.fence(subject, versions, now => referred(now) !== undefined)
+  return found === undefined ? null : referred(found)!
+}
+
+async function rememberSubject({ state }: VerbRooms, name: string, rows: readonly SubjectVersion[]): Promise<void> {
+  const guidOfId = new Map(rows.map(({ id, guid }) => [id, guid]))
+  await aFewAtATime(state.clock, [...guidOfId], async ([id, guid]) => {
+    try {
+      await state.ids.remember(id, guid, name)
+    } catch (error) {
+      // The id resolves for no caller, and the state has named its document. The subject can be deleted all the same.
+      if (!(error instanceof UnreadableDocument)) throw error
+    }
+  })
 }
 
 function withDeleted(subject: Subject, rows: readonly SubjectVersion[]): Subject {

@@ -25,15 +25,38 @@ export async function resolveReferences(
   for (const { name, subject, version } of references) {
     const named = subject === own.name ? own : await state.subjects.fresh(subject)
     const row = version === -1 ? latestLive(named) : named.versions.find(each => each.version === version)
-    if (row == null || (row.isDeleted && !mayBeDeleted)) {
-      const which = version === -1 ? 'any version' : `version ${version}`
-      return refusals.invalidSchema(
-        `Invalid schema: no schema reference found for subject "${subject}" and ${which} (reference "${name}")`,
-      )
-    }
+    if (row == null || (row.isDeleted && !mayBeDeleted)) return noSuchReference({ name, subject, version })
     resolved.push({ name, subject, version: row.version, guid: row.guid })
   }
   return resolved
+}
+
+function noSuchReference({ name, subject, version }: Reference): RegistryRefusal {
+  const which = version === -1 ? 'any version' : `version ${version}`
+  return refusals.invalidSchema(
+    `Invalid schema: no schema reference found for subject "${subject}" and ${which} (reference "${name}")`,
+  )
+}
+
+/**
+ * Makes sure that no version to which the references lead is deleted while their schema is registered in `own`.
+ * Resolves with null, or with the refusal if one has been deleted since it was resolved. `key` is that of the holds.
+ */
+export async function holdReferences(
+  { holds }: RegistryState,
+  key: string,
+  references: readonly StoredReference[],
+  { own, mayBeDeleted }: { readonly own: Subject; readonly mayBeDeleted: boolean },
+): Promise<RegistryRefusal | null> {
+  const missing = await holds.hold(key, own.name, othersOf(references, own.name), ({ versions }, { version, guid }) =>
+    versions.some(each => each.version === version && each.guid === guid && (mayBeDeleted || !each.isDeleted)),
+  )
+  return missing === null ? null : noSuchReference(missing)
+}
+
+/** Returns those that lead to other subjects. A subject that changes holds itself. */
+export function othersOf(references: readonly StoredReference[], own: string): readonly StoredReference[] {
+  return references.filter(({ subject }) => subject !== own)
 }
 
 /** Returns the references in the order of their names, each once. */

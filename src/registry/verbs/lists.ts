@@ -98,6 +98,15 @@ export async function subjectsOfId(
   return pageOf([...new Set(found.map(({ subject }) => subject))], { offset, limit })
 }
 
+/** Resolves with the last hundred subjects that had this id and from which it was deleted for good. */
+export async function formerSubjectsOfId(
+  { state }: VerbRooms,
+  id: number,
+  { mayShow = showAll }: Filter = {},
+): Promise<readonly string[]> {
+  return (await state.ids.formerSubjects(id)).filter(mayShow)
+}
+
 /** Resolves with the ids of the schemas that refer to a version, which may be deleted. */
 export async function referencedBy(
   { state }: VerbRooms,

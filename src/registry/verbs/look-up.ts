@@ -36,7 +36,13 @@ export async function lookUp(
   const { state } = rooms
   const { subject, global } = await state.fresh(name)
   const isNormalized = normalize || inForce(rooms, subject, global).isNormalizing
-  const candidate = await candidateOf(rooms, request, { own: subject, isNormalized, isImport: isDeletedToo })
+  // A schema that came in by an import may have mistakes that a new one must not have.
+  const candidate = await candidateOf(rooms, request, {
+    own: subject,
+    isNormalized,
+    strictness: 'stored',
+    mayBeDeleted: isDeletedToo,
+  })
   if (isRefusal(candidate)) return candidate
   const row = await findVersion(rooms, subject, candidate, { isDeletedToo })
   if (isRefusal(row)) return row

@@ -1,5 +1,6 @@
 // The versions that refer to a version.
 
+import type { Subject } from '../state/subject.ts'
 import type { SubjectView } from '../state/subject-index.ts'
 
 export interface Referrer {
@@ -15,13 +16,21 @@ export function referrersOf(
   version: number,
   { isDeletedToo }: { readonly isDeletedToo: boolean },
 ): readonly Referrer[] {
+  return view.all().flatMap(subject => referrersIn(subject, name, version, { isDeletedToo }))
+}
+
+/** Returns the versions of one subject that refer directly to this one. */
+export function referrersIn(
+  subject: Subject,
+  name: string,
+  version: number,
+  { isDeletedToo }: { readonly isDeletedToo: boolean },
+): readonly Referrer[] {
   const found: Referrer[] = []
-  for (const subject of view.all()) {
-    for (const each of subject.versions) {
-      if (each.references.length === 0 || (each.isDeleted && !isDeletedToo)) continue
-      if (each.references.some(([subjectName, number]) => subjectName === name && number === version))
-        found.push({ subject: subject.name, version: each.version, id: each.id })
-    }
+  for (const each of subject.versions) {
+    if (each.references.length === 0 || (each.isDeleted && !isDeletedToo)) continue
+    if (each.references.some(([subjectName, number]) => subjectName === name && number === version))
+      found.push({ subject: subject.name, version: each.version, id: each.id })
   }
   return found
 }

@@ -158,6 +158,8 @@ test('a read-only subject takes nothing, and an import gives its own ids and ver
     refusedWith(await registry.register('s', { schema: toy('R'), id: 2 ** 31 - 1 })),
     /^42205 .*cannot be imp/,
   )
+  // An old mistake does not hide a stored schema from clients that look it up.
+  assert.equal(accepted(await registry.lookUp('s', { schema: toy('R', { A: 'int' }) }, {})).id, 40)
   // The same schema may have had two ids elsewhere. Both resolve.
   const second = accepted(await registry.register('s', { schema: toy('R', { A: 'int' }), id: 43 }))
   assert.deepEqual([second.id, second.version, second.guid], [43, 8, imported.guid])

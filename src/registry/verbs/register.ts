@@ -2,14 +2,15 @@
 // (state.ts), so that a broker that ends between two of them leaves at most an id without a version, which only the
 // same schema gets later.
 
+import { OutcomeUnknown } from '../../store/store.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../refusals.ts'
-import type { StoredContent } from '../state/content.ts'
+import type { StoredContent, StoredReference } from '../state/content.ts'
 import { MOST_IMPORTED_ID } from '../state/id-counter.ts'
 import { latestLive, type Mode, nextVersion, type Subject, type SubjectVersion, withVersion } from '../state/subject.ts'
 import { objectionToSubject } from '../subject-names.ts'
 import { type Candidate, candidateOf, withObjects } from './candidate.ts'
 import { checkAll, inForce } from './compatibility.ts'
-import { contentOf } from './dependencies.ts'
+import { contentOf, holdReferences, othersOf } from './dependencies.ts'
 import { findExact, findVersion } from './find.ts'
 import { referrersOf } from './referrers.ts'
 import { type SchemaOfSubject, type SchemaRequest, schemaOfSubject, type VerbRooms } from './rooms.ts'
@@ -46,12 +47,26 @@ export async function register(
   const first = await plan(rooms, subject, global, request)
   if (isRefusal(first)) return first
   if (first.kind === 'found') return await answer(rooms, subject, first.row)
-  return await state.subjects.change(name, async now => {
-    const next = await plan(rooms, now, global, request)
-    if (isRefusal(next)) return { answer: next }
-    if (next.kind === 'found') return { answer: await answer(rooms, now, next.row) }
-    return await add(rooms, now, next, request)
-  })
+  const holdKey = state.holds.newKey()
+  const held = new Set<StoredReference>()
+  let mayComeLate = false
+  try {
+    return await state.subjects.change(name, async now => {
+      const next = await plan(rooms, now, global, request)
+      if (isRefusal(next)) return { answer: next }
+      if (next.kind === 'found') return { answer: await answer(rooms, now, next.row) }
+      const { references } = next.candidate.content
+      for (const each of othersOf(references, name)) held.add(each)
+      const options = { own: now, mayBeDeleted: request.id !== undefined }
+      const gone = await holdReferences(state, holdKey, references, options)
+      return gone === null ? await add(rooms, now, next, request) : { answer: gone }
+    })
+  } catch (error) {
+    mayComeLate = error instanceof OutcomeUnknown
+    throw error
+  } finally {
+    if (!mayComeLate) await state.holds.release(holdKey, [...held])
+  }
 }
 
 async function plan(
@@ -128,7 +143,12 @@ async function planImport(
   if (!Number.isInteger(id) || id! < 1 || id! > MOST_IMPORTED_ID)
     return refusals.notPermitted(`Schema id ${id} cannot be imported: the ids are from 1 to ${MOST_IMPORTED_ID}`)
   if (request.schema === '') return refusals.invalidSchema('Empty schema')
-  const candidate = await candidateOf(rooms, request, { own: subject, isNormalized: false, isImport: true })
+  const candidate = await candidateOf(rooms, request, {
+    own: subject,
+    isNormalized: false,
+    strictness: 'stored',
+    mayBeDeleted: true,
+  })
   if (isRefusal(candidate)) return candidate
   const same = subject.versions.findLast(each => each.guid === candidate.guid && each.id === id)
   if (same !== undefined && !same.isDeleted && (request.version ?? same.version) === same.version)
@@ -173,7 +193,8 @@ async function withoutDeleted(
   if (deleted.length === 0) return subject
   const view = await state.index.view()
   const dropped = deleted.filter(
-    each => referrersOf(view, subject.name, each.version, { isDeletedToo: true }).length === 0,
+    ({ version: each }) =>
+      referrersOf(view, subject.name, each, { isDeletedToo: true }).length === 0 && !state.holds.isHeld(subject, each),
   )
   return { ...subject, versions: subject.versions.filter(each => !dropped.includes(each)) }
 }

@@ -44,7 +44,8 @@ export async function surveyAll(
 ): Promise<{ readonly subjects: readonly Surveyed[]; readonly global: SettingsNow }> {
   const { state } = rooms
   const [view, global] = await Promise.all([state.index.view(), state.global.fresh()])
-  return { subjects: view.all().map(subject => surveyed(rooms, subject, global)), global: globalNow(rooms, global) }
+  const subjects = view.all().filter(hasAnything)
+  return { subjects: subjects.map(subject => surveyed(rooms, subject, global)), global: globalNow(rooms, global) }
 }
 
 /** Resolves with one subject, which may have neither versions nor settings. */
@@ -82,6 +83,11 @@ export async function typeOfSchema({ state }: VerbRooms, guid: string): Promise<
     if (error instanceof UnreadableDocument) return null
     throw error
   }
+}
+
+/** A subject whose first registration was fenced, and not repeated, has nothing (reference-holds.ts). */
+function hasAnything({ versions, config, mode }: Subject): boolean {
+  return versions.length > 0 || mode !== null || Object.keys(config).length > 0
 }
 
 function surveyed(rooms: VerbRooms, subject: Subject, global: Subject): Surveyed {

@@ -70,15 +70,45 @@ test('lists and ids show a client what it may read, and nothing else exists for 
   assert.equal(wide.id, secret)
 })
 
-test('a schema that no subject has any longer is for callers who may read all subjects', async t => {
-  const { as, put } = await start(t)
+test('a schema that was deleted for good is for those who may read a subject that had it', async t => {
+  const { as, put, ask } = await start(t)
   const id = await put('orders-value', ONE)
+  const secret = await put('salaries-value', SECRET)
+  const wide = { 'confluent-accept-unknown-properties': 'true' }
+  const { guid } = (await ask(`/schemas/ids/${id}`, { as: CALLERS.ADMIN, headers: wide })).body
+  const paths = [
+    `/schemas/ids/${id}`,
+    `/schemas/ids/${id}?subject=orders-value`,
+    `/schemas/ids/${id}?subject=salaries-value`,
+    `/schemas/ids/${id}?includeSubjects=true`,
+    `/schemas/ids/${id}/schema`,
+    `/schemas/guids/${guid}`,
+    `/schemas/guids/${guid}/ids`,
+  ]
+  const readsAll = async (when: string) => {
+    for (const path of paths) {
+      assert.equal((await as('client', 'GET', path))[0], 200, `${path} ${when}`)
+      assert.equal((await as('stranger', 'GET', path))[0], 404, `${path} ${when}`)
+    }
+  }
   await as('ADMIN', 'DELETE', '/subjects/orders-value')
-  assert.equal((await as('client', 'GET', `/schemas/ids/${id}`))[0], 200, 'deleted softly')
+  await readsAll('deleted softly')
   await as('ADMIN', 'DELETE', '/subjects/orders-value?permanent=true')
-  assert.equal((await as('client', 'GET', `/schemas/ids/${id}`))[0], 404)
-  for (const caller of ['VIEWER', 'ADMIN', 'superUser'] as const)
+  await readsAll('deleted for good')
+  for (const caller of ['client', 'VIEWER', 'ADMIN', 'superUser'] as const) {
     assert.deepEqual(await as(caller, 'GET', `/schemas/ids/${id}`), [200, { schema: ONE }])
+    assert.deepEqual(await as(caller, 'GET', `/schemas/ids/${id}/subjects`), [200, []])
+    assert.deepEqual(await as(caller, 'GET', `/schemas/ids/${id}/versions?deleted=true`), [200, []])
+  }
+  const shown = await ask(`/schemas/ids/${id}?subject=orders-value`, { as: CALLERS.client, headers: wide })
+  assert.deepEqual(shown.body, { deleted: true, guid, schemaType: 'AVRO', schema: ONE })
+  await as('ADMIN', 'DELETE', '/subjects/salaries-value')
+  await as('ADMIN', 'DELETE', '/subjects/salaries-value/versions/1?permanent=true')
+  assert.equal((await as('client', 'GET', `/schemas/ids/${secret}`))[0], 404)
+  assert.equal((await as('VIEWER', 'GET', `/schemas/ids/${secret}`))[0], 200)
+  // The subject may be used again, and the id has readers of both.
+  await put('salaries-value', ONE)
+  await readsAll('in a subject that the client may not read')
 })
 
 test('guids are for those who may read a subject that has them', async t => {

@@ -1,5 +1,5 @@
-// The routes of schemas by id and by guid, and of all schemas. A schema is readable if one of the subjects that have
-// it is. One that no subject has any longer is readable for callers who may read every subject. To others it does not
+// The routes of schemas by id and by guid, and of all schemas. A schema is readable if one of the subjects is that have
+// it, or had it until they were deleted for good: records in their topics still name it. To other callers it does not
 // exist, because ids are easily tried one after the other.
 
 import { z } from 'zod'
@@ -178,7 +178,8 @@ async function readableIds(
 async function mayRead(registry: Registry, rights: RegistryRights, id: number): Promise<boolean> {
   if (rights.mayReadAll) return true
   const held = await registry.subjectsOfId(id, { isDeletedToo: true, mayShow: rights.mayRead, limit: 1 })
-  return !isRefusal(held) && held.length > 0
+  if (!isRefusal(held) && held.length > 0) return true
+  return (await registry.formerSubjectsOfId(id, { mayShow: rights.mayRead })).length > 0
 }
 
 /** Resolves with a version that has the schema: a live one first, and of the subject that the client names. */
