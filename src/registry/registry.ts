@@ -137,14 +137,20 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
       return answer
     }
   const verbs = Object.fromEntries(Object.keys(VERBS).map(name => [name, bind(name, verbRooms)])) as Verbs
+  const turning = Object.fromEntries(
+    Object.entries(LINES).map(([name, line]) => [
+      name,
+      function (this: { readonly caller: string }, ...args: unknown[]) {
+        return bind(name, inTurn(verbRooms, { caller: this.caller, line }))(...args)
+      },
+    ]),
+  )
   const registry: Registry = {
     ...verbs,
     judged: new JudgedSubjects(verbRooms),
     records,
-    of(caller) {
-      const turns = Object.entries(LINES).map(([name, line]) => [name, bind(name, inTurn(verbRooms, { caller, line }))])
-      return { ...registry, ...(Object.fromEntries(turns) as Partial<Verbs>) }
-    },
+    // Every request makes one, so it has its caller and nothing else of its own.
+    of: caller => Object.assign(Object.create(inTurns) as Registry, { caller }),
     maxId: () => promptly(state.counter.last()),
     promptly,
     async close() {
@@ -152,6 +158,7 @@ export function openRegistry({ bounds, work, metrics, defaultLevel = 'BACKWARD',
       await Promise.all([threads.close(), records.close()])
     },
   }
+  const inTurns: object = Object.assign(Object.create(registry), turning)
   return registry
 }
 
