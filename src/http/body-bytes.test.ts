@@ -36,16 +36,27 @@ test('a body that breaks off is refused with the reason', async () => {
   await assert.rejects(reading, { statusCode: 400, message: 'gone' })
 })
 
-test('a megabyte in pieces of one byte takes the memory of its bytes', async () => {
-  const count = 1_000_000
+test('a body in small pieces takes the memory of its bytes', async () => {
+  const count = 16_000_000
   const payload = new PassThrough()
   const reading = bodyBytes(payload, count, Number.NaN)
   const wire = Buffer.alloc(count, 'x')
   const before = process.memoryUsage().heapUsed
-  for (let at = 0; at < count; at++) payload.emit('data', wire.subarray(at, at + 1))
+  for (let at = 0; at < count; at += 16) payload.emit('data', wire.subarray(at, at + 16))
   const grown = process.memoryUsage().heapUsed - before
   payload.end()
   assert.deepEqual(await reading, wire)
   // Objects for the pieces would take 100 bytes each. The margin is for those that are not collected yet.
   assert.ok(grown < 40e6, `the heap grew by ${grown} bytes`)
+})
+
+test('a connection whose body comes in crumbs is cut', async () => {
+  const payload = new PassThrough()
+  const reading = bodyBytes(payload, 1_000_000, Number.NaN)
+  const crumb = Buffer.from('x')
+  for (let at = 0; at < 4_096; at++) payload.emit('data', crumb)
+  assert.equal(payload.destroyed, false)
+  payload.emit('data', crumb)
+  assert.equal(payload.destroyed, true)
+  await assert.rejects(reading, { statusCode: 400, message: /too many small pieces/ })
 })

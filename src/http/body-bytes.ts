@@ -1,7 +1,12 @@
 // Collects the bytes of a request's body. Fastify would keep each piece as an object of its own until the end: a
-// megabyte in chunks of one byte would take 160 MB.
+// megabyte in chunks of one byte would take 160 MB. Node spends microseconds on each piece, and takes up to 350,000 of
+// them in one turn of the event loop. So a connection whose body comes in crumbs is cut.
 
 import type { Readable } from 'node:stream'
+
+/** No client writes a longer body in pieces that have fewer bytes on average. */
+const MOST_CRUMBS = 4_096
+const BYTES_OF_CRUMB = 16
 
 /** The status is for failures.ts. */
 const tooLarge = (most: number) =>
@@ -9,7 +14,7 @@ const tooLarge = (most: number) =>
 
 /**
  * Resolves with the body. `declared` is the Content-Length; NaN without one. Rejects with an error of status 413 beyond
- * `most` bytes, before anything is read if so much is declared, and of status 400 if the body breaks off.
+ * `most` bytes, before anything is read if so much is declared, and of status 400 if the body breaks off or is cut.
  */
 export function bodyBytes(payload: Readable, most: number, declared: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>()
@@ -19,6 +24,7 @@ export function bodyBytes(payload: Readable, most: number, declared: number): Pr
   }
   let bytes = Buffer.alloc(0)
   let length = 0
+  let pieces = 0
 
   const take = (piece: Buffer) => {
     const end = length + piece.length
@@ -30,6 +36,8 @@ export function bodyBytes(payload: Readable, most: number, declared: number): Pr
     }
     piece.copy(bytes, length)
     length = end
+    if (++pieces > MOST_CRUMBS && length < pieces * BYTES_OF_CRUMB)
+      payload.destroy(new Error('the body comes in too many small pieces'))
   }
   const stop = () => payload.off('data', take).off('end', finish).off('error', breakOff)
   const finish = () => {
