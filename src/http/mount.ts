@@ -2,6 +2,7 @@
 // look. The order of the steps is the same for each face: place, origin, caller, body, caller again for a change,
 // answer, audit line.
 
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Identity } from '../auth/console/identity.ts'
@@ -9,6 +10,7 @@ import type { Timer } from '../base/clock.ts'
 import type { Logger } from '../telemetry/logger.ts'
 import { type Caller, checkBodyType, checkOrigin } from './access.ts'
 import { audit } from './audit.ts'
+import { bodyBytes } from './body-bytes.ts'
 import type { Face, Params, ReadBody } from './faces/face.ts'
 import { UnreadableBody } from './failures.ts'
 import type { HttpLimits } from './listener.ts'
@@ -62,11 +64,12 @@ export function hasParams(params: unknown): boolean {
 export function mountFace(scope: FastifyInstance, face: Face, mounting: Mounting): void {
   scope.removeAllContentTypeParsers()
   const parse = (type: string, read: ReadBody) =>
-    scope.addContentTypeParser(type, { parseAs: 'buffer' }, (request, bytes: Buffer, done) => {
-      if (bytes.length === 0) return done(null, undefined)
-      const found = read(bytes, request.routeOptions.config.mostValues)
-      if ('refused' in found) return done(new UnreadableBody(found.refused))
-      done(null, found.value)
+    scope.addContentTypeParser(type, async ({ headers, routeOptions }: FastifyRequest, payload: IncomingMessage) => {
+      const bytes = await bodyBytes(payload, routeOptions.bodyLimit, Number(headers['content-length']))
+      if (bytes.length === 0) return undefined
+      const found = read(bytes, routeOptions.config.mostValues)
+      if ('refused' in found) throw new UnreadableBody(found.refused)
+      return found.value
     })
   for (const [type, read] of Object.entries(face.reads)) parse(type, read)
   // Other types are refused before the body is read.

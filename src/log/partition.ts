@@ -2,6 +2,7 @@
 // batch before the batch enters the lane, serves reads from the tail in memory or from the store, and never shows
 // anything above the high watermark. It knows no sessions and no groups, and does not know which broker leads.
 
+import { sleep } from '../base/clock.ts'
 import { workInTurn } from '../base/in-turn.ts'
 import { ENDLESS, type Patience } from '../base/patience.ts'
 import {
@@ -294,7 +295,16 @@ export class Partition {
     if (judge === null) return this.#lane.append(batch, timeoutMs, stallMs, null)
     this.#judgedPlace ??= this.#rooms.judgings.place(this.#state.name, this.#state.topic.id)
     const judging = this.#rooms.judgings.start(judge, batch, this.#judgedPlace, timeoutMs)
-    return this.#lane.append(batch, timeoutMs, stallMs, judging)
+    const answer = this.#lane.append(batch, timeoutMs, stallMs, judging)
+    return judging === null ? answer : this.#held(answer, timeoutMs)
+  }
+
+  /** Holds back a refusal of a judge that asks for it (Refusal.holdMs), and no other batch. */
+  async #held(answer: Promise<Appended | Refusal>, timeoutMs: number): Promise<Appended | Refusal> {
+    const given = await answer
+    const holdMs = isRefusal(given) ? (given.holdMs ?? 0) : 0
+    if (holdMs > 0) await sleep(this.#rooms.clock, timeoutMs > 0 ? Math.min(holdMs, timeoutMs) : holdMs)
+    return given
   }
 
   #refused(batch: BatchView, refusal: Refusal): Promise<Refusal> {

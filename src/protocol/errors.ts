@@ -15,6 +15,8 @@ export interface Refusal {
   readonly recordErrors?: readonly RecordError[]
   /** True: data is damaged, so a later attempt is refused too, even if the code is retriable. */
   readonly isDamage?: true
+  /** The answer is held back for this time, in ms. Nothing else waits. */
+  readonly holdMs?: number
 }
 
 export interface RecordError {

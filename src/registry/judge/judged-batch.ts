@@ -7,7 +7,7 @@
 //
 // The records of a batch are judged until it is known that it is refused, and 100 of them can be named.
 
-import { type Clock, sleep, within } from '../../base/clock.ts'
+import { type Clock, within } from '../../base/clock.ts'
 import { type Patience, patience } from '../../base/patience.ts'
 import { ThreadEnded } from '../../base/threads.ts'
 import { because, KAFKA_STORAGE_ERROR, type Refusal } from '../../protocol/errors.ts'
@@ -153,7 +153,7 @@ export class JudgedBatch implements BatchJudge {
     return because(KAFKA_STORAGE_ERROR, `${why} The batch was not appended, and may be sent again.`)
   }
 
-  #report(): Refusal | null | Promise<Refusal> {
+  #report(): Refusal | null {
     const judged = this.#hasKey || this.#hasValue ? this.#index + 1 : 0
     for (const [reason, records] of this.#counts) this.#rules.count(reason, records)
     if (judged > this.#badCount) this.#rules.count('valid', judged - this.#badCount)
@@ -162,8 +162,9 @@ export class JudgedBatch implements BatchJudge {
     this.#bad.sort((one, other) => one.index - other.index)
     const refusal = refusalOf(this.#bad, this.#badCount, this.#records, judged === this.#records)
     const { clock } = this.#rooms
-    const waitMs = this.#rules.refuse(clock.monotonic())
-    return waitMs === 0 ? refusal : sleep(clock, waitMs).then(() => refusal)
+    // A verdict that waited would hold back the batches of other producers behind this one.
+    const holdMs = this.#rules.refuse(clock.monotonic())
+    return holdMs === 0 ? refusal : Object.freeze({ ...refusal, holdMs })
   }
 
   /** Prepares a look. Returns false if it must not go over the records. */
