@@ -92,8 +92,8 @@ export function ownDecoding({ value }: SchemaParts): Decoding {
 
 /**
  * Returns the decoding of keys for an address that names none. It is that of the values where the user chose one.
- * Beside JSON values a key is text: few keys are JSON, and those that are read the same as text. So is a key that has no
- * schema, beside values that have one.
+ * Beside JSON values a key is text: few keys are JSON, and those that are read the same as text. So is a key that has
+ * no schema, beside values that have one.
  */
 export function ownKeyDecoding(decode: MessageSearch['decode'], { key, value }: SchemaParts): Decoding {
   switch (decode) {
