@@ -86,7 +86,7 @@ export function decodingOf({ decode, keyDecode }: ChosenDecoding, schemas: Schem
 }
 
 /** Returns the decoding of values for an address that names none. */
-export function ownDecoding({ value }: SchemaParts): Decoding {
+function ownDecoding({ value }: SchemaParts): Decoding {
   return value === null ? 'utf8' : 'registry'
 }
 
