@@ -297,17 +297,24 @@ interface PagerProps {
 
 /** Which rows are shown, and the ways to the neighbouring pages. Renders nothing if one page holds all. */
 export function Pager({ total, offset, limit, onPage, of }: PagerProps) {
+  const nav = useRef<HTMLElement>(null)
   if (total <= limit && offset === 0) return null
   const last = Math.min(total, offset + limit)
+  const turn = (to: number) => {
+    onPage(to)
+    // A long page begins at its first row. A page that is seen whole does not move.
+    const list = nav.current?.parentElement
+    if (list !== null && list !== undefined && list.getBoundingClientRect().top < 0) list.scrollIntoView()
+  }
   return (
-    <nav aria-label={`Pages of ${of}`} className="mt-3 flex flex-wrap items-center justify-end gap-3">
+    <nav ref={nav} aria-label={`Pages of ${of}`} className="mt-3 flex flex-wrap items-center justify-end gap-3">
       <span className="text-muted tabular-nums">
         {count(offset + 1)}–{count(last)} of {count(total)} {of}
       </span>
-      <Button isSmall disabled={offset === 0} onClick={() => onPage(Math.max(0, offset - limit))}>
+      <Button isSmall disabled={offset === 0} onClick={() => turn(Math.max(0, offset - limit))}>
         Previous
       </Button>
-      <Button isSmall disabled={last >= total} onClick={() => onPage(offset + limit)}>
+      <Button isSmall disabled={last >= total} onClick={() => turn(offset + limit)}>
         Next
       </Button>
     </nav>

@@ -30,7 +30,7 @@ interface ProduceProps {
 }
 
 export function ProduceDialog({ topic, from, onClose, onProduced }: ProduceProps) {
-  const schemas = useSchemaParts(topic, from === undefined) ?? NO_SCHEMAS
+  const { parts: schemas = NO_SCHEMAS } = useSchemaParts(topic, from === undefined)
   const [original] = useState(() => (from === undefined ? null : draftOf(from)))
   const first = original ?? emptyDraftOf(schemas)
   /** Null until the first change: the schemas of the topic may come later than the dialog. */

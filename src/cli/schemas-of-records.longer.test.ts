@@ -51,6 +51,21 @@ test('values and keys that are JSON are produced with their schemas, and a tail 
       ['0@2', `{"id":3}${key}`, `{"id":4,"note":{"string":"n"},"lines":[]}${value}`],
     ],
   )
+  // A newcomer sees why the records are no text, and how to produce one.
+  const blind = await run(['tail', 'orders', '--last=3', '--count=3'])
+  assert.equal(
+    blind.err,
+    'ketch: values begin as those with a schema do; --decode=registry shows these as JSON\n',
+    'once, not for each record',
+  )
+  assert.equal((await run(['tail', 'orders', '--last=1', '--count=1', '--decode=utf8'])).err, '')
+  const plain = await run(['produce', 'orders', '--value=hello'])
+  assert.match(plain.err, /no-schema-id: .*\n {2}--schema encodes JSON, for example with --schema=orders-value\n$/)
+  const keyed = await run(['produce', 'orders', '--key=the key', '--schema=orders-value', '--value={"id":2}'])
+  assert.match(
+    keyed.err,
+    /no-schema-id: .*\n {2}--key-schema encodes JSON, for example with --key-schema=orders-key\n$/,
+  )
   const refund = await run(['produce', 'refunds', `--value=${REFUND_TEXT}`, '--schema=3', '--message=shop.Refund'])
   assert.deepEqual([refund.status, refund.err], [0, ''])
   const json = await run(['tail', 'refunds', '--decode=registry', '--last=1', '--count=1', '--json'])

@@ -31,12 +31,12 @@ export function fromRegistry({ code, message }: RegistryRefusal, { subject, vers
       return problem('NOT_FOUND', `There is no schema with the id ${id}.`)
     case 40404:
     case 40406:
-      return problem('CONFLICT', `${what} is deleted already. permanent=true removes it for good.`)
+      return problem('CONFLICT', `${what} is deleted already. A permanent deletion removes it for good.`)
     case 40405:
     case 40407:
       return problem(
         'CONFLICT',
-        `${what} is not deleted yet. Delete it first; then permanent=true removes it for good.`,
+        `${what} is not deleted yet. Delete it first; then a permanent deletion removes it for good.`,
       )
     case 40408:
       return problem('NOT_FOUND', `${whose} has no level of its own.`)

@@ -4,6 +4,7 @@ import { useEffect, useRef } from 'react'
 import { Problem } from '../../api/problem.ts'
 import { type Read, useRead } from '../../api/queries.ts'
 import { lazyPart } from '../../parts/lazy-part.tsx'
+import { ProblemNote } from '../../parts/problem-note.tsx'
 import { NO_SCHEMAS } from '../../parts/schema-parts.ts'
 import { Empty, Loaded, Skeleton } from '../../parts/states.tsx'
 import { useSchemaParts } from '../../parts/use-schema-parts.ts'
@@ -45,7 +46,8 @@ export function Messages() {
   const { topic } = params
   const [orders, setOrders] = usePreference('orders')
   const order = orderOf(address, orders[topic])
-  const schemas = useSchemaParts(topic)
+  const judged = useSchemaParts(topic)
+  const schemas = judged.parts
   // The parts that were not chosen are known once the schemas of the topic are.
   const isSettled = schemas !== undefined || (address.decode !== '' && address.keyDecode !== '')
   const search: MessageSearch = { ...address, order, ...decodingOf(address, schemas) }
@@ -113,6 +115,9 @@ export function Messages() {
           isCompact={place !== null}
           onChange={change}
         />
+        {judged.problem !== null && (
+          <ProblemNote problem={judged.problem} of="The schemas of the topic" onRetry={judged.retry} />
+        )}
         <DecodedBySchemas chosen={address} schemas={schemas ?? NO_SCHEMAS} />
         {!isDecodable ? (
           registry !== undefined && <Empty title="Schema registry">{registry.because}</Empty>

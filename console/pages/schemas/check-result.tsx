@@ -17,7 +17,9 @@ export function CheckResult({ of, text }: { readonly of: CheckedSchema; readonly
     return (
       <Note isGood={false} title={`This is not a valid schema of the type ${TYPE_NAMES[type]}.`}>
         {trouble !== null && <VisibleText text={trouble} isMultiline />}
-        {likelier !== null && ` The text looks like ${TYPE_NAMES[likelier]}: choose this type.`}
+        {likelier !== null && (
+          <span className="block">The text looks like {TYPE_NAMES[likelier]}: choose this type.</span>
+        )}
       </Note>
     )
   if (!compatible)

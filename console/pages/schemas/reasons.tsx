@@ -28,11 +28,16 @@ const COLUMNS: readonly Column<SchemaReason>[] = [
     id: 'path',
     head: 'Place',
     isFixed: true,
-    cell: ({ path }) => (
-      <code className="font-mono text-dense wrap-anywhere">
-        <VisibleText text={placeInWords(path)} />
-      </code>
-    ),
+    cell: ({ path }) => {
+      const place = placeInWords(path)
+      return place === path ? (
+        <code className="font-mono text-dense wrap-anywhere">
+          <VisibleText text={path} />
+        </code>
+      ) : (
+        place
+      )
+    },
   },
   {
     id: 'description',

@@ -65,7 +65,7 @@ async function produce(call: Call): Promise<ExitStatus> {
   const sums = new Map<number, Sum>()
   let count = 0
   const send = async (records: RecordToProduce[], last: number) => {
-    const numbered = numberer(values.length > 0 ? 'value' : 'line', last - records.length + 1)
+    const numbered = numberer(call, values.length > 0 ? 'value' : 'line', last - records.length + 1)
     const { messages: rows } = await call.api
       .post<ProducedMessages>(path, { messages: records } satisfies NewMessages)
       .catch(numbered)
@@ -73,7 +73,10 @@ async function produce(call: Call): Promise<ExitStatus> {
     for (const row of good) add(sums, row)
     count += good.length
     const error = rows.find(row => row.error !== null)?.error
-    if (error) throw new CommandFailed(EXIT.REFUSED, `${error.detail} [${error.code}]`, { problem: error })
+    if (error)
+      throw new CommandFailed(EXIT.REFUSED, `${error.detail} [${error.code}]${schemaHint(call, error.detail)}`, {
+        problem: error,
+      })
   }
   const work = async () => {
     // This request comes before the input is read, because it may ask for a password.
@@ -122,13 +125,22 @@ async function produce(call: Call): Promise<ExitStatus> {
   return EXIT.OK
 }
 
-/** Returns what throws a refusal with the lines of the input in place of the records of the request. */
-function numberer(what: string, first: number): (error: unknown) => never {
+/** Returns how to produce with a schema if a record was refused because it has none; else an empty text. */
+function schemaHint(call: Call, detail: string): string {
+  if (!detail.includes('no-schema-id')) return ''
+  const [option, part] = /\bkey breaks the rule/.test(detail) ? ['key-schema', 'key'] : ['schema', 'value']
+  if (call.option(option) !== undefined) return ''
+  return `\n  --${option} encodes JSON, for example with --${option}=${call.args[0]}-${part}`
+}
+
+/** Returns what throws a refusal with the lines of the input in place of the records of the request, and a hint. */
+function numberer(call: Call, what: string, first: number): (error: unknown) => never {
   return error => {
     if (!(error instanceof CommandFailed)) throw error
     const { status, message, problem } = error
     const named = message.replace(/\bmessages\.(\d+)\./g, (_, at) => `${what} ${first + Number(at)}: `)
-    throw named === message ? error : new CommandFailed(status, named, { problem, cause: error })
+    const told = `${named}${schemaHint(call, message)}`
+    throw told === message ? error : new CommandFailed(status, told, { problem, cause: error })
   }
 }
 

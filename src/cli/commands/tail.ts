@@ -31,6 +31,11 @@ function schemaOf({ status, schema, reason }: ShownValue): string {
   return ` [${[...named, `id ${id}`, type, ...(message === undefined ? [] : [message])].join(', ')}]`
 }
 
+/** Returns whether the bytes of a value begin with zero, as the prefix of a schema id does. */
+function beginsWithZero(shown: ShownValue | null): boolean {
+  return shown?.text?.startsWith('\0') === true || shown?.base64?.startsWith('AA') === true
+}
+
 function line({ partition, offset, timestamp, key, value, headers }: ShownRecord): string {
   const marks = headers.map(header => ` ${printable(header.key)}=${said(header.value)}`).join('')
   return `${time(timestamp) ?? '-'}  ${partition}@${offset}  ${said(key)}  ${said(value)}${marks}\n`
@@ -66,7 +71,12 @@ async function tail(call: Call): Promise<ExitStatus> {
     keyDecode: wordOption(call, 'key-decode', DECODINGS, 'utf8'),
   }
   let left = integerOption(call, 'count', 1) ?? Number.POSITIVE_INFINITY
+  let isHinted = call.isJson || call.option('decode') !== undefined
   const print = (records: readonly ShownRecord[]) => {
+    if (!isHinted && records.slice(0, left).some(({ value }) => beginsWithZero(value))) {
+      isHinted = true
+      terminal.err('ketch: values begin as those with a schema do; --decode=registry shows these as JSON\n')
+    }
     for (const record of records.slice(0, left)) {
       terminal.out(call.isJson ? `${JSON.stringify(record)}\n` : line(record))
       left--

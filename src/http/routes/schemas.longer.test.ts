@@ -223,7 +223,10 @@ test('references are shown in both directions, and a referenced version is not d
   )
   const again = await api('DELETE', at('address'))
   assert.deepEqual([again.status, again.code], [409, 'CONFLICT'])
-  assert.match(again.body.detail, /The subject 'address' is deleted already\. permanent=true removes it for good\./)
+  assert.match(
+    again.body.detail,
+    /The subject 'address' is deleted already\. A permanent deletion removes it for good\./,
+  )
   const held = await api('DELETE', at('address', '?permanent=true'))
   assert.deepEqual([held.status, held.code], [409, 'REFERENCED'])
   assert.equal((await api('DELETE', at('customer', '?permanent=true'))).status, 200)
