@@ -444,7 +444,7 @@ async function openCoordinator(
       log
         .limited('replaced', 10_000)
         .error(
-          `the store was emptied or replaced: cluster ${before} is gone with its ${lost.length} topics, their records, groups and offsets, and this ` +
+          `the store was emptied or replaced: cluster ${before} is gone with its ${lost.length} topics, their records, groups, offsets and schemas, and this ` +
             `broker continues with the present content of the store, cluster ${after}; if that was a mistake, stop the brokers and restore the store`,
           { topics: lost.slice(0, NAMED_AT_ONCE).map(({ name }) => name) },
         )

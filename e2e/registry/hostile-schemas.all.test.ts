@@ -4,10 +4,9 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { COLLECTS_FLAG, keptMegabytes } from '../../bench/kept-memory.ts'
 import { LOOP_DELAY_FLAG, loopDelay } from '../../bench/loop-delay.ts'
-import { anonymousMegabytes, sleepAwake } from '../../bench/startup.ts'
-import { eventually } from '../../testing/eventually.ts'
+import { sleepAwake } from '../../bench/startup.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { newFolder } from '../../testing/store-folder.ts'
 import { hostileSchemas, widePair } from './hostile-schemas.ts'
@@ -17,19 +16,13 @@ const MOST_GROWTH_MB = 50
 /** Idle threads end after ten seconds. */
 const THREADS_END_MS = 12_000
 
-const COLLECTS = `--import=${fileURLToPath(new URL('../../testing/collects.mjs', import.meta.url))}`
-
-/** Resolves with the memory that stays when all garbage is collected. */
-async function keptMegabytes(broker: BrokerProcess): Promise<number> {
-  const from = broker.output().length
-  process.kill(broker.pid, 'SIGWINCH')
-  await eventually('the garbage is collected', () => /collected \d+\n/.test(broker.output().slice(from)))
-  return await anonymousMegabytes(broker.pid)
-}
-
 async function open(t: TestContext) {
   const settings = { 'svc.schema-registry.authentication': 'none', 'svc.ui.enabled': 'false' }
-  const broker = await startBrokerProcess(t, { folder: newFolder(t), settings, nodeFlags: [LOOP_DELAY_FLAG, COLLECTS] })
+  const broker = await startBrokerProcess(t, {
+    folder: newFolder(t),
+    settings,
+    nodeFlags: [LOOP_DELAY_FLAG, COLLECTS_FLAG],
+  })
   const ask = async (path: string, method = 'GET', body?: unknown) => {
     const sent = typeof body === 'string' ? body : JSON.stringify(body)
     const response = await fetch(`${broker.url}/schema-registry${path}`, {

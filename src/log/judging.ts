@@ -200,6 +200,9 @@ export class Judgings {
   }
 }
 
+/** A reason of its own: without one, each abort makes an exception with its stack, which shows in the rate of JSON. */
+const ANSWERED = 'the caller has its answer'
+
 /** Ends at the deadline of the caller, or when the caller has its answer. */
 class CallersPatience implements Patience {
   readonly untilMs: number
@@ -220,13 +223,13 @@ class CallersPatience implements Patience {
   get ended(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController()
-      if (this.#isEnded) this.#controller.abort()
+      if (this.#isEnded) this.#controller.abort(ANSWERED)
     }
     return this.#controller.signal
   }
 
   end(): void {
     this.#isEnded = true
-    this.#controller?.abort()
+    this.#controller?.abort(ANSWERED)
   }
 }

@@ -5,6 +5,7 @@ import { createMemoryStore } from '../../../testing/sim/memory-store.ts'
 import { toy } from '../../../testing/toy-format.ts'
 import { systemClock } from '../../base/clock.ts'
 import type { Store } from '../../store/store.ts'
+import { isRefusal } from '../refusals.ts'
 import { MOST_VERSIONS } from './register.ts'
 
 const open = (t: TestContext) => openTestRegistry(t, createMemoryStore(systemClock))
@@ -30,6 +31,23 @@ test('an old version that is registered again is answered with its id, whatever 
   const again = accepted(await registry.register('s', { schema: toy('R', { a: 'int' }) }))
   assert.deepEqual([again.id, again.version], [old.id, 1])
   assert.equal(accepted(await registry.versions('s')).length, 2)
+})
+
+test('registrations that wait for their turn are judged by the level that was set meanwhile', async t => {
+  const store = createMemoryStore(systemClock)
+  const [one, other] = [openTestRegistry(t, store), openTestRegistry(t, store)]
+  await one.putConfig(null, { compatibility: 'NONE' })
+  let isSet = false
+  const outcomes = await Promise.all(
+    Array.from({ length: 50 }, async (_, at) => {
+      const answer = await one.register('s', { schema: toy('R', { [`f${at}`]: 'int' }) })
+      if (at === 0) await other.putConfig(null, { compatibility: 'FULL' })
+      if (at === 0) isSet = true
+      return { isLate: isSet, isAccepted: !isRefusal(answer) }
+    }),
+  )
+  // One of them may have been judged just before.
+  assert.ok(outcomes.filter(({ isLate, isAccepted }) => isLate && isAccepted).length <= 2, JSON.stringify(outcomes))
 })
 
 test('an incompatible schema is refused with the reasons, the old version, its text and the level', async t => {

@@ -68,7 +68,8 @@ export async function register(
   let mayComeLate = false
   try {
     return await state.subjects.change(name, async now => {
-      const next = await plan(rooms, now, global, request)
+      // The level may have changed while this request waited for its turn at the subject.
+      const next = await plan(rooms, now, await state.global.fresh(), request)
       if (isRefusal(next)) return { answer: next }
       if (next.kind === 'found') return { answer: await answer(rooms, now, next.row) }
       const { references } = next.candidate.content
