@@ -115,7 +115,8 @@ export function Messages() {
           isCompact={place !== null}
           onChange={change}
         />
-        {judged.problem !== null && (
+        {/* Records that do not come either have a note of their own, with the same way to try again. */}
+        {judged.problem !== null && (data !== undefined || search.live) && (
           <ProblemNote problem={judged.problem} of="The schemas of the topic" onRetry={judged.retry} />
         )}
         <DecodedBySchemas chosen={address} schemas={schemas ?? NO_SCHEMAS} />
