@@ -23,7 +23,8 @@ const FILES = {
   commands:
     /\/(text\/((?:(?:schema|storage)-)?commands|client-properties|shell)|shell\/(command-access|listeners)|parts\/(recipe-list|client-needs))\.tsx?$/,
   /** The list of records needs these, and so does everything that opens from it. */
-  'record-basics': /\/(pages\/messages\/selection|parts\/payload-preview|api\/tail)\.tsx?$/,
+  'record-basics':
+    /\/(pages\/messages\/selection|parts\/(payload-preview|use-schema-parts|schema-parts)|api\/tail)\.tsx?$/,
   produce: /\/(parts\/(payload|produce-[a-z]+)|text\/(hex|reindent-json))\.tsx?$/,
   records: /\/pages\/messages\/(record|compare|live|standstill|nothing|group-start|log-neighbour)[a-z-]*\.tsx?$/,
   /** Texts of records and of schemas. */

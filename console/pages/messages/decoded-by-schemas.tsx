@@ -1,7 +1,8 @@
 // The sentence that says why the page decodes with the schema registry although the user did not choose it.
 
 import type { PartSchema, SchemaParts } from '../../parts/schema-parts.ts'
-import { SubjectLink } from '../schemas/marks.tsx'
+import { VisibleText } from '../../parts/visible-text.tsx'
+import { PageLink } from '../../shell/address.tsx'
 import type { MessageSearch } from './selection.ts'
 
 interface DecodedBySchemasProps {
@@ -33,7 +34,10 @@ function Source({ of: { subject } }: { readonly of: PartSchema }) {
     'the schemas that they name'
   ) : (
     <>
-      the schemas of <SubjectLink subject={subject} />
+      the schemas of {/* The link of the pages of schemas would load their code too. */}
+      <PageLink page="subject" params={{ subject }} className="text-accent wrap-anywhere underline underline-offset-2">
+        <VisibleText text={subject} />
+      </PageLink>
     </>
   )
 }

@@ -15,7 +15,6 @@ import { TopicHead } from '../topic/topic-head.tsx'
 import { Bar } from './bar.tsx'
 import { useBrowse } from './browse.ts'
 import type { Browsed } from './browse-pages.ts'
-import { DecodedBySchemas } from './decoded-by-schemas.tsx'
 import { useOpenRecord } from './open-record.ts'
 import { PageLinks } from './page-links.tsx'
 import { Rows, useRecordColumns } from './rows.tsx'
@@ -39,6 +38,7 @@ const STEPS = ['partition', 'from', 'order', 'limit', 'decode', 'keyDecode', 'li
 
 const Nothing = lazyPart(async () => (await import('./nothing.tsx')).Nothing, <Skeleton rows={6} />)
 const Live = lazyPart(async () => (await import('./live.tsx')).Live, <Skeleton rows={12} />)
+const DecodedBySchemas = lazyPart(async () => (await import('./decoded-by-schemas.tsx')).DecodedBySchemas)
 const RecordPanel = lazyPart(async () => (await import('./record.tsx')).RecordPanel, <Skeleton rows={8} />)
 
 export function Messages() {
@@ -119,7 +119,7 @@ export function Messages() {
         {judged.problem !== null && (data !== undefined || search.live) && (
           <ProblemNote problem={judged.problem} of="The schemas of the topic" onRetry={judged.retry} />
         )}
-        <DecodedBySchemas chosen={address} schemas={schemas ?? NO_SCHEMAS} />
+        {(schemas?.value ?? schemas?.key ?? null) !== null && <DecodedBySchemas chosen={address} schemas={schemas!} />}
         {!isDecodable ? (
           registry !== undefined && <Empty title="Schema registry">{registry.because}</Empty>
         ) : !isSettled ? (
