@@ -4,6 +4,7 @@
 // those from --first to --last. With --kills it kills Redis that many times, and starts it twice after each kill.
 // `npm run chaos -- compaction` does --rounds rounds beside the cleaner, half of them on each store
 // (compaction/long.ts). `npm run chaos -- remote` does --rounds rounds with the remote tier (remote/long.ts).
+// `npm run chaos -- registry` kills brokers under registrations of schemas, --kills times each (registry.ts).
 
 import { parseArgs } from 'node:util'
 import { systemRandom } from '../../src/base/random.ts'
@@ -11,6 +12,7 @@ import { confluentPython } from '../python/client.ts'
 import { type ChaosOptions, disturbNetwork, killAndStart, runChaos } from './chaos.ts'
 import { runCompaction } from './compaction/long.ts'
 import { runKills, runLong } from './redis/long.ts'
+import { runRegistry } from './registry.ts'
 import { runRemote } from './remote/long.ts'
 
 const { values, positionals } = parseArgs({
@@ -37,10 +39,14 @@ const rounds = numberOf('rounds', 1)
 const first = numberOf('first', 1)
 const last = values.last === undefined ? rounds : numberOf('last', 1)
 const [what, ...more] = positionals
-if (what !== undefined && (!['compaction', 'remote'].includes(what) || more.length > 0))
-  throw new Error(`npm run chaos takes compaction, remote or no word, got ${positionals.join(' ')}`)
+if (what !== undefined && (!['compaction', 'registry', 'remote'].includes(what) || more.length > 0))
+  throw new Error(`npm run chaos takes compaction, registry, remote or no word, got ${positionals.join(' ')}`)
 if (what === 'remote') process.exit((await runRemote({ rounds, seed, first, last })) ? 0 : 1)
 if (what === 'compaction') process.exit((await runCompaction({ rounds, seed, first, last })) ? 0 : 1)
+if (what === 'registry') {
+  const kills = values.kills === undefined ? 20 : numberOf('kills', 1)
+  process.exit((await runRegistry({ kills, seed })) ? 0 : 1)
+}
 if (values.store === 'redis' && values.kills !== undefined) {
   process.exit((await runKills({ kills: numberOf('kills', 1), seed })) ? 0 : 1)
 }
