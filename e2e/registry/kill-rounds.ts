@@ -1,4 +1,4 @@
-// Rounds of kills of brokers that register schemas: one on each kind of store. kill.longer.test.ts does a few kills of
+// Rounds of kills of brokers that register schemas: one on each kind of store. kill.all.test.ts does a few kills of
 // each, and `npm run chaos -- registry` twenty.
 
 import { systemClock } from '../../src/base/clock.ts'

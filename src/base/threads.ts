@@ -162,7 +162,8 @@ export class Thread {
     const answer = this.ask<T>(call, memory)
     let isOver = false
     let timer: Timer | null = null
-    // cpuUsage fails while the thread is starting, and after it has ended.
+    // A look interrupts the thread, and most calls end before the first one. So the time before it does not count, as
+    // well as the start of the thread: cpuUsage fails until it runs, and after it has ended.
     const look = (fromMs: number | null) => {
       if (isOver || !this.#isAlive) return
       timer = this.#options.clock.timer(
@@ -181,7 +182,7 @@ export class Thread {
       this.#fail(why, undefined, TookTooLong)
       void this.end()
     }
-    void usedMs().then(look, () => look(null))
+    look(null)
     try {
       return await answer
     } finally {

@@ -26,10 +26,13 @@ function withoutPort(address: string): string {
   return address.replace(/^\[(.+)\](?::\d+)?$|^([\d.]+):\d+$/, '$1$2')
 }
 
-/** Returns a signal that aborts if the connection closes before the answer is complete. */
+/** The reason of an abort. Without one, each answer would make an error with a stack. */
+const CLOSED = new Error('the connection has closed, or the answer is complete')
+
+/** Returns a signal that aborts when the connection closes, or when the answer is complete. */
 function closedSignal(answer: FastifyReply): AbortSignal {
   const closed = new AbortController()
-  answer.raw.once('close', () => closed.abort())
+  answer.raw.once('close', () => closed.abort(CLOSED))
   return closed.signal
 }
 

@@ -11,6 +11,7 @@ import { serializerCompiler } from 'fastify-type-provider-zod'
 import { openAuditLog } from '../admin/loggers.ts'
 import { assert } from '../base/assert.ts'
 import { afterOthers } from '../base/clock.ts'
+import type { Random } from '../base/random.ts'
 import { listenFailed } from '../settings/listen-failed.ts'
 import { fullKey } from '../settings/settings.ts'
 import type { ServerCertificate } from '../tls/server-certificate.ts'
@@ -33,6 +34,9 @@ import { validator } from './validation.ts'
  */
 const COMPRESS_FROM_BYTES = 1024
 const COMPRESS_HERE_BYTES = 32 * 1024
+/** Of the id of a request, which nobody can guess. */
+const ID_BYTES = 12
+const IDS_AT_ONCE = 64
 /**
  * With its defaults zlib allocates 268 KB for each answer. A smaller window is enough, because similar rows are close
  * together.
@@ -61,6 +65,17 @@ export interface HttpServerOptions {
   readonly portKey?: 'server.port' | 'schema-registry.port'
 }
 
+/** Returns a function that draws the id of a request. It asks for the bytes of many ids at once, which is cheaper. */
+function requestIds(random: Random): () => string {
+  let drawn: Buffer = Buffer.alloc(0)
+  return () => {
+    if (drawn.length === 0) drawn = random.bytes(ID_BYTES * IDS_AT_ONCE)
+    const id = drawn.toString('base64url', 0, ID_BYTES)
+    drawn = drawn.subarray(ID_BYTES)
+    return id
+  }
+}
+
 /** Binds a port and serves the faces there. Throws ListenFailed. */
 export async function serveHttp(
   rooms: HttpRooms,
@@ -71,7 +86,7 @@ export async function serveHttp(
   const { settings, clock } = rooms
   const ending = new AbortController()
   const places = new Places(limits, rooms, trusting(settings.get('admin.trusted-proxies')))
-  const newRequestId = () => Buffer.from(rooms.random.bytes(12)).toString('base64url')
+  const newRequestId = requestIds(rooms.random)
   const listener = createListener({
     limits,
     places,
@@ -192,13 +207,14 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
   })
   // Let other work go first: for a large answer, reading its content, writing it as text and compressing it take
   // milliseconds each.
-  app.addHook('preSerialization', async (_request, _answer, payload) => {
-    await afterOthers(clock)
+  app.addHook('preSerialization', async ({ routeOptions }, _answer, payload) => {
+    if (routeOptions.config.face?.isPrompt !== true) await afterOthers(clock)
     return payload
   })
   app.addHook('onSend', async (_request, answer, payload) => {
     if (ending.aborted) answer.header('connection', 'close')
-    await afterOthers(clock)
+    const isShort = typeof payload === 'string' && payload.length < COMPRESS_FROM_BYTES
+    if (!isShort) await afterOthers(clock)
     return payload
   })
   app.setErrorHandler((error: FastifyError, request, answer) => send(request, answer, failure(error, request)))

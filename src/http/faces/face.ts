@@ -28,6 +28,8 @@ export interface Face {
    * header, and its choice is sent as it is.
    */
   readonly writes: string | ((accept: string | undefined) => string)
+  /** True if clients of Kafka wait for its answers, which are short: no other work goes first. */
+  readonly isPrompt?: true
   /** Headers of every answer of this face, errors too. */
   readonly headers?: Readonly<Record<string, string>>
   /** Returns the request target as the routes spell it, for clients of a foreign API that spell it in other ways. */

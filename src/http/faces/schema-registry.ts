@@ -95,6 +95,7 @@ function registryFace(base: string, routes: readonly AnyRoute[], access: Registr
   return {
     name: 'schema registry',
     paths: [base],
+    isPrompt: true,
     routes: routes.map(each => ({ ...each, path: each.path === '/' ? base || '/' : `${base}${each.path}` })),
     reads: Object.fromEntries([...REGISTRY_TYPES, 'application/octet-stream'].map(type => [type, readJson])),
     readsUntyped: readJson,
