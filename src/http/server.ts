@@ -34,7 +34,7 @@ import { validator } from './validation.ts'
  */
 const COMPRESS_FROM_BYTES = 1024
 const COMPRESS_HERE_BYTES = 32 * 1024
-/** Of the id of a request, which nobody can guess. */
+/** Of the id of a request: no client can guess it. */
 const ID_BYTES = 12
 const IDS_AT_ONCE = 64
 /**
