@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { heldLoop } from '../../testing/sim/held-loop.ts'
 import { afterOthers, type Clock, systemClock, takingTurns } from './clock.ts'
 
 /** An event loop. `turnMs` returns how long each turn takes, in milliseconds. */
@@ -64,31 +65,14 @@ test('long work pauses between its turns once the event loop was busy', async ()
 })
 
 test('parts of long work that run side by side share one turn', async () => {
-  let nowMs = 0
-  let others = 0
-  const clock: Clock = {
-    ...systemClock,
-    monotonic: () => nowMs,
-    soon: fn =>
-      void setImmediate(() => {
-        others++
-        fn()
-      }),
-    timer(_, fn) {
-      const timer = setTimeout(fn, 0)
-      return { cancel: () => clearTimeout(timer) }
-    },
-  }
+  const { clock, heldMs, hold } = heldLoop()
   const turn = takingTurns(clock, 2)
-  /** How long the work held the loop each time. */
-  const holds = new Map<number, number>()
   const part = async () => {
     for (let step = 0; step < 20; step++) {
       await turn()
-      nowMs += 1
-      holds.set(others, (holds.get(others) ?? 0) + 1)
+      hold(1)
     }
   }
   await Promise.all([part(), part(), part(), part()])
-  assert.ok(Math.max(...holds.values()) <= 5, `${[...holds.values()]}`)
+  assert.ok(Math.max(...heldMs.values()) <= 5, `${[...heldMs.values()]}`)
 })

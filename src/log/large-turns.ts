@@ -2,16 +2,15 @@
 // that sends bombs could keep all others waiting. Each topic therefore has one large batch in line. It rests after a
 // batch, and the others go on meanwhile.
 //
-//   enter --the batch before it has left, and rested--> unpacked --leave(took)--> rest: REST * took * topics in line
+//   enter --the batch before it has left, and rested--> unpacked --leave(took)--> rest (base/rest.ts)
 //
-// So n topics that always have a bomb use 1 / (REST + 1 / n) of a processor together, at most, also of the thread pool.
+// So topics that always have a bomb use a limited part of a processor together, also of the thread pool.
 
 import type { Clock } from '../base/clock.ts'
 import type { Patience } from '../base/patience.ts'
+import { restAfter } from '../base/rest.ts'
 import { Semaphore } from '../base/semaphore.ts'
 
-/** For each ms that a batch took, its topic rests this many ms. */
-const REST = 5
 /** The longest rest for each topic in line. */
 const LONGEST_REST_MS = 5_000
 
@@ -44,7 +43,7 @@ export class LargeTurns {
     const beganAtMs = this.#clock.monotonic()
     return () => {
       const tookMs = this.#clock.monotonic() - beganAtMs
-      const restMs = Math.min(REST * tookMs, LONGEST_REST_MS) * this.#lines.size
+      const restMs = restAfter(tookMs, LONGEST_REST_MS, this.#lines.size)
       const rested = () => {
         line.turns.give(1)
         this.#forget(topic, line)

@@ -3,6 +3,7 @@
 
 import type { Clock } from '../../base/clock.ts'
 import { ENDLESS, type Patience } from '../../base/patience.ts'
+import { restAfter } from '../../base/rest.ts'
 import { Semaphore } from '../../base/semaphore.ts'
 import { type Thread, ThreadEnded, Threads, TookTooLong } from '../../base/threads.ts'
 import type { Fault } from '../format.ts'
@@ -41,11 +42,7 @@ const CACHE_BYTES = 4 * 1024 * 1024
 /** A schema counts as slow for this time after it ended a thread. */
 const SLOW_MS = 60_000
 const MOST_SLOW = 1_000
-/**
- * A slow schema rests after each call, this many times as long as the call took with the start of its thread, and that
- * for each slow schema in line. So slow schemas take a sixth of a processor together, however many there are.
- */
-const REST = 5
+/** The longest rest of a slow schema after a call, for each slow schema in line. The start of a thread counts too. */
 const LONGEST_REST_MS = 4_000
 
 /** Twice of what the heaviest payload should need (payload-batch.ts). */
@@ -144,7 +141,7 @@ export class JsonValidators {
   #restMs(tookMs: number): number {
     let slow = 0
     for (const lane of this.#lanes.values()) if (lane.isSlow) slow++
-    return Math.min(REST * tookMs, LONGEST_REST_MS) * Math.max(1, slow)
+    return restAfter(tookMs, LONGEST_REST_MS, slow)
   }
 
   #leave(lane: Lane, room: number): void {

@@ -43,7 +43,7 @@ const MEMORY_MIB = 256
 const MOST_WAITING_OF_CALLER = 100
 const MOST_WAITING = 400
 /** The turn of work for which no caller is known. */
-const NOBODY: Turn = Object.freeze({ caller: '', line: 'checks' })
+const NO_CALLER: Turn = Object.freeze({ caller: '', line: 'checks' })
 /** The most bytes of results that are kept. */
 const EXAMINED_BYTES = 8 << 20
 const COMPARED_BYTES = 4 << 20
@@ -108,7 +108,7 @@ export class SchemaWork {
     type: SchemaType,
     source: SchemaText,
     strictness: Strictness,
-    turn: Turn = NOBODY,
+    turn: Turn = NO_CALLER,
   ): Promise<Examined | Unusable> {
     const tooLarge = sizeObjection(source)
     if (tooLarge !== null) return { kind: 'large', why: tooLarge }
@@ -128,7 +128,7 @@ export class SchemaWork {
     reader: SchemaText,
     writer: SchemaText,
     policy: Policy,
-    turn: Turn = NOBODY,
+    turn: Turn = NO_CALLER,
   ): Promise<readonly Difference[] | Unusable> {
     const key = `${policy} ${keyOf(type, reader)} ${keyOf(type, writer)}`
     return await this.#once('compare', key, this.#compared, turn, () =>
@@ -163,7 +163,7 @@ export class SchemaWork {
    * Resolves with the form of a stored schema that `format=serialized` asks for; null if its format has none. Clients
    * may ask for it as often as they like, so it takes a thread for submitted schemas.
    */
-  async serialize(type: SchemaType, source: SchemaText, turn: Turn = NOBODY): Promise<string | null | Unusable> {
+  async serialize(type: SchemaType, source: SchemaText, turn: Turn = NO_CALLER): Promise<string | null | Unusable> {
     return await this.#submit<string | null>(turn, ['serialize', type, source]).result
   }
 
