@@ -318,8 +318,11 @@ export async function startRedisCluster(
   const everyNode = async (what: string, holds: (server: RedisServer) => Promise<boolean>) => {
     for (const { server } of nodes) await patiently(`${what} on port ${server.port}`, () => holds(server))
   }
+  const ids = await Promise.all(nodes.map(async ({ server }) => String(await server.ask('CLUSTER', 'MYID'))))
   await everyNode('a node that knows the others', async server => {
-    return String(await server.ask('CLUSTER', 'INFO')).includes(`cluster_known_nodes:${nodes.length}\r`)
+    // Until the handshake with a node ends, it is listed under another id.
+    const known = String(await server.ask('CLUSTER', 'NODES'))
+    return ids.every(id => known.includes(id))
   })
   for (const [at, replica] of replicas.entries()) {
     const of = primaries[at % count]!
