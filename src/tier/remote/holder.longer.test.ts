@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { cp, rename, rm } from 'node:fs/promises'
 import { test } from 'node:test'
+import { parquetMetadata } from 'hyparquet'
 import { eventually } from '../../../testing/eventually.ts'
 import { type HolderWorldOptions, inBucket, openHolderWorld, TOPIC_ID } from '../../../testing/holder-world.ts'
 import { auditTable } from '../../../testing/iceberg-audit.ts'
@@ -50,6 +51,27 @@ test('a round offloads what the leaders have sealed, once, and tells all brokers
   const later = world.seal(0, 12)
   await world.round(holder)
   await assertArchived((await world.table())!, [...all, later])
+})
+
+test('data files keep to row-group-size and target-file-size', async t => {
+  /** Offloads three segments of 43,510 bytes of one partition. Returns the number of row groups of each file. */
+  async function groupsOfFiles(values: HolderWorldOptions['values'] = {}): Promise<readonly number[]> {
+    const world = await openHolderWorld(t, { values })
+    for (let at = 0; at < 3; at++) world.seal(0, at * 120, 40, 1_000)
+    const { holder } = await world.openTier()
+    await world.round(holder)
+    const groups: number[] = []
+    for await (const { key } of world.objects.list(`${world.location}/data/`)) {
+      const bytes = (await world.objects.read(key))!
+      groups.push(parquetMetadata(new Uint8Array(bytes).buffer).row_groups.length)
+    }
+    return groups
+  }
+  assert.deepEqual(await groupsOfFiles(), [1])
+  assert.deepEqual(await groupsOfFiles({ 'storage.remote.iceberg.target-file-size': 80_000 }), [1, 1, 1])
+  const [groups, ...others] = await groupsOfFiles({ 'storage.remote.iceberg.row-group-size': 20_000 })
+  assert.deepEqual(others, [])
+  assert.ok(groups! >= 6, `${groups} row groups of at most 20 KB in 130 KB`)
 })
 
 test('a broker that follows the notices learns of the new version and reads the table', async t => {
