@@ -181,6 +181,21 @@ test('topics come in pages by name, by a rate, by part of the name, by names, wi
     assert.equal((await get(`metrics/topics?${query}`)).status, 400, query)
 })
 
+test('a page has 100 topics by default and 1000 at most', async t => {
+  const { create, get } = await begin(t)
+  const names = Array.from({ length: 101 }, (_, at) => `topic-${at}`)
+  // One Metadata request creates at most 100 topics.
+  await create(...names.slice(0, 60))
+  await create(...names.slice(60))
+  const count = async (query: string) => {
+    const { body } = await get(`metrics/topics${query}`)
+    return [body.total, body.topics.length]
+  }
+  assert.deepEqual(await count(''), [101, 100])
+  assert.deepEqual(await count('?limit=1000'), [101, 101])
+  assert.equal((await get('metrics/topics?limit=1001')).status, 400)
+})
+
 test('a topic also has the rates of fetched records', async t => {
   const { clock, create, send, get, wire } = await begin(t)
   await create('a')
