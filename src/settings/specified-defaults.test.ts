@@ -157,7 +157,7 @@ const OPEN = [
   'management.endpoints.web.exposure.include',
 ]
 
-test('each setting of the specification has its name and its default', () => {
+test('each setting has the specified name and default', () => {
   for (const [key, text] of Object.entries(SPECIFIED)) {
     const setting = settingsTable[key as Key]
     assert.ok(setting, `there is no setting ${key}`)
@@ -170,7 +170,7 @@ test('each setting of the specification has its name and its default', () => {
   assert.equal(settings.get('broker.rebalance-threads'), Math.max(2, availableParallelism()))
 })
 
-test('each setting of redis has an override for storage, which is unset by default', () => {
+test('each setting of redis has an override for storage', () => {
   const own = keys.filter(key => key.startsWith('redis.'))
   assert.deepEqual(
     keys.filter(key => key.startsWith('storage.local.redis.')),

@@ -144,6 +144,22 @@ test('the snapshot has all its members before anything has happened', async t =>
   })
 })
 
+test('the snapshot counts groups, requests, rebalances, failures of every kind, and lost records', async t => {
+  const { broker, create, get, wire } = await begin(t)
+  await create('a')
+  const before = (await get('metrics')).body
+  for (const groupId of ['one', 'two']) await commit(wire, groupId, { 0: 0 }, 'a')
+  const { metrics } = broker
+  metrics.count('svc.broker.rebalances', {})
+  metrics.count('svc.broker.failures', { operation: 'auth', error_type: 'SASL_AUTHENTICATION_FAILED' }, 2)
+  metrics.count('svc.broker.failures', { operation: 'Produce', error_type: 'REQUEST_TIMED_OUT' })
+  metrics.count('svc.broker.lossy_records', { reason: 'lost' }, 7)
+  metrics.count('svc.broker.lossy_records', { reason: 'corrupt' })
+  const { groupCount, requests, rebalances, brokerFailures, lossyRecords } = (await get('metrics')).body
+  assert.deepEqual([groupCount, requests - before.requests], [2, 2])
+  assert.deepEqual([rebalances, brokerFailures, lossyRecords], [1, 3, 8])
+})
+
 test('topics come in pages by name, by a rate, by part of the name, by names, with the requested number of samples', async t => {
   const { clock, create, send, get } = await begin(t)
   await create('a', 'b', 'bb', 'c')
