@@ -4,13 +4,13 @@
 import assert from 'node:assert/strict'
 import { cp, rename, rm } from 'node:fs/promises'
 import { test } from 'node:test'
-import { parquetMetadata } from 'hyparquet'
 import { eventually } from '../../../testing/eventually.ts'
 import { type HolderWorldOptions, inBucket, openHolderWorld, TOPIC_ID } from '../../../testing/holder-world.ts'
 import { auditTable } from '../../../testing/iceberg-audit.ts'
 import { assertArchived, TOPIC } from '../../../testing/offloading.ts'
 import { everyNth, startS3Stub } from '../../../testing/s3-stub.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { openDataFile } from '../columns/open-file.ts'
 import { fenceOf } from '../iceberg/fence.ts'
 import { readArchived } from '../iceberg/ranges.ts'
 import { jobId, type OffloadJob, retry } from '../offload/jobs.ts'
@@ -61,9 +61,9 @@ test('data files keep to row-group-size and target-file-size', async t => {
     const { holder } = await world.openTier()
     await world.round(holder)
     const groups: number[] = []
-    for await (const { key } of world.objects.list(`${world.location}/data/`)) {
-      const bytes = (await world.objects.read(key))!
-      groups.push(parquetMetadata(new Uint8Array(bytes).buffer).row_groups.length)
+    for await (const { key, size } of world.objects.list(`${world.location}/data/`)) {
+      const file = await openDataFile((start, end) => world.objects.read(key, { start, end }), size)
+      groups.push(file.groups.length)
     }
     return groups
   }
