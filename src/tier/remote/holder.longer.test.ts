@@ -20,6 +20,12 @@ const DAY_MS = 86_400_000
 const brief = (jobs: readonly OffloadJob[]) =>
   jobs.map(({ partition, base, status, attempts }) => [partition, base, status, attempts])
 
+/** A clock whose durations the test moves. The wall clock goes on as it does. */
+function shiftedClock(): Clock & { shiftMs: number } {
+  const clock = { ...systemClock, shiftMs: 0, monotonic: () => systemClock.monotonic() + clock.shiftMs }
+  return clock
+}
+
 /** A wall clock that the test moves. Durations pass as they do. */
 function movedClock(): Clock & { shiftMs: number } {
   const clock = { ...systemClock, shiftMs: 0, now: () => systemClock.now() + clock.shiftMs }
@@ -51,6 +57,22 @@ test('a round offloads what the leaders have sealed, once, and tells all brokers
   const later = world.seal(0, 12)
   await world.round(holder)
   await assertArchived((await world.table())!, [...all, later])
+})
+
+test('brokers know the rates while each minute offloads the same, and no rate when a minute offloads nothing', async t => {
+  const clock = shiftedClock()
+  const world = await openHolderWorld(t, { clock })
+  const { tier, holder } = await world.openTier()
+  const rates = () => [tier.backlog()!.segmentsPerMin, tier.backlog()!.bytesPerMin]
+  for (let minute = 0; minute < 3; minute++) {
+    const { segment } = world.seal(0, minute * 6)
+    await world.round(holder)
+    assert.deepEqual(rates(), [1, segment.bytes], `minute ${minute}`)
+    clock.shiftMs += 61_000
+  }
+  assert.deepEqual(rates(), [0, 0])
+  await world.round(holder)
+  assert.deepEqual(rates(), [0, 0])
 })
 
 test('data files keep to row-group-size and target-file-size', async t => {
