@@ -16,10 +16,13 @@ const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 export function assertNamesTests(row: string): void {
   const named = [...row.split(' | ').at(-1)!.matchAll(NAMED)]
   assert.notEqual(named.length, 0, `no test is named: ${row}`)
-  for (const [, path, title] of named) {
-    const isThere = titlesOf(path!).some(each => each.test(title!))
-    assert(isThere, `${path} has no test "${title}"`)
-  }
+  for (const [, path, title] of named) assertHasTest(path!, title!)
+}
+
+/** Throws unless the test file has a test with this title. */
+export function assertHasTest(path: string, title: string): void {
+  const isThere = titlesOf(path).some(each => each.test(title))
+  assert(isThere, `${path} has no test "${title}"`)
 }
 
 /**

@@ -180,6 +180,8 @@ test('reads and writes of the store are counted', async t => {
   assert.match(scraped, /^svc_storage_write_messages_sum{[^}]*tier="local"[^}]*} 7$/m)
   assert.match(scraped, /^svc_storage_read_messages_sum{[^}]*tier="local"[^}]*} 7$/m)
   assert.match(scraped, /^svc_storage_ack_seconds_count{[^}]*result="success"[^}]*} 1$/m)
+  assert.match(scraped, /^svc_storage_write_seconds_count{tier="local",result="success"} 1$/m)
+  assert.match(scraped, /^svc_storage_read_seconds_count{tier="local",result="success",mode="stream"} 1$/m)
 })
 
 test('a write that was refused counts as not acknowledged', async t => {

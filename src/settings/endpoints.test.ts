@@ -57,3 +57,17 @@ test('a further listener binds its own host or broker.host, and never advertises
   )
   assert.equal(endpoints[1]!.key('port'), 'svc.broker.listeners[1].port')
 })
+
+test('a listener that says nothing of its security has the TLS and SASL of the broker', () => {
+  const listener = { name: 'inner', host: null, port: 9093, advertisedHost: null, advertisedPort: null }
+  const securities = (values: Partial<Values>, security: ListenerSettings['security'] = null) =>
+    kafkaEndpoints(testSettings({ ...values, 'broker.listeners': [{ ...listener, security }] })).map(
+      endpoint => endpoint.security,
+    )
+  assert.deepEqual(securities({}), ['plaintext', 'plaintext'])
+  assert.deepEqual(securities({ 'broker.tls': true }), ['tls', 'tls'])
+  assert.deepEqual(securities({ 'broker.sasl.enabled': true }), ['sasl-plaintext', 'sasl-plaintext'])
+  const both = { 'broker.tls': true, 'broker.sasl.enabled': true }
+  assert.deepEqual(securities(both), ['sasl-tls', 'sasl-tls'])
+  assert.deepEqual(securities(both, 'plaintext'), ['sasl-tls', 'plaintext'])
+})

@@ -77,6 +77,30 @@ test('counters give the rate of each step, timers its percentiles, gauges their 
   assert.deepEqual(samples[2]!.requestLatencyMs, NOTHING)
 })
 
+test('a sample has the members that the metrics mark, and no others', async () => {
+  const { clock, metrics, history, produce } = begin()
+  produce('a', 15)
+  metrics.observe('svc.storage.write', { tier: 'local', result: 'success' }, 3)
+  metrics.count('svc.storage.worker.dropped_bytes', {}, 3)
+  await clock.advance(STEP_MS)
+  assert.deepEqual(Object.keys(history.samples()[0]!).sort(), [
+    'activeConnections',
+    'backpressureConnections',
+    'brokerFailuresPerSecond',
+    'bytesInPerSecond',
+    'bytesOutPerSecond',
+    'fetchRequestsPerSecond',
+    'lossyRecordsPerSecond',
+    'messagesInPerSecond',
+    'messagesOutPerSecond',
+    'produceLatencyMs',
+    'produceRequestsPerSecond',
+    'requestLatencyMs',
+    'requestsPerSecond',
+    'timestamp',
+  ])
+})
+
 test('a late step shares its counts with the steps that were missed, so that their sum stays right', async () => {
   // The event loop is blocked for three steps and a half.
   const timers: { at: number; fn: () => void }[] = []

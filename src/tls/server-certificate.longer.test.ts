@@ -295,6 +295,9 @@ test('the pair of the Kafka port is read if any of its listeners uses TLS, and n
   assert.equal(await subjectOf({ 'broker.listeners': [{ ...own, security: 'sasl-tls' }] }), 'CN=localhost')
   assert.equal(await subjectOf({ 'broker.listeners': [{ ...own, security: 'sasl-plaintext' }] }), undefined)
   assert.equal(await subjectOf({ 'broker.tls': true, 'broker.enabled': false }), undefined)
+  const encrypted = await encrypt({ certificateFile, keyFile } as Certificate, 'the passphrase')
+  const opened = { 'broker.tls': true, 'broker.key-file': encrypted, 'broker.key-password': 'the passphrase' }
+  assert.equal(await subjectOf(opened), 'CN=localhost')
 })
 
 test('bad files leave the pair in use, with one ERROR line and a failure for health, until they are good', {

@@ -2,6 +2,7 @@
 // does not fit its schema is refused at its field.
 
 import assert from 'node:assert/strict'
+import { eventually } from '../../../testing/eventually.ts'
 import {
   ORDER_AVRO,
   ORDER_AVRO_BODY,
@@ -56,6 +57,16 @@ export const recordsWithSchemas: Journey = {
     await page.getByLabel('Decode as').selectOption('utf8')
     await said.waitFor({ state: 'hidden' })
     await page.locator('table [data-status="raw"]').first().waitFor({ state: 'detached' })
+
+    // The oldest record comes first until the user chooses the other order.
+    const order = page.getByLabel('Order', { exact: true })
+    const first = () => page.locator('tr[data-key]').first().getAttribute('data-key')
+    assert.equal(await order.locator('option:checked').innerText(), 'Oldest first')
+    assert.equal(await first(), '0-0')
+    await order.selectOption('Newest first')
+    await eventually('the newest record is on top', async () => (await first()) === '0-4')
+    await order.selectOption('Oldest first')
+    await eventually('the oldest record is on top', async () => (await first()) === '0-0')
 
     await page.goto('/topics/orders/messages?decode=registry')
     await page.locator('[data-record="0-4"], [data-status]').first().waitFor()

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { pbkdf2Sync } from 'node:crypto'
 import { test } from 'node:test'
+import { ITERATIONS } from '../../api/words.ts'
 import { seededRandom } from '../../base/random.ts'
 import { UnreadableDocument } from '../../store/store.ts'
 import { credentialOf, makeCredential, rowsOf } from './credential-record.ts'
@@ -18,6 +20,19 @@ test('a SCRAM credential is what RFC 7677 derives from its password', async () =
     passwordHash: 'WG5d8oPm3OtcPnkdi4Uo7BkeZkBFzpcXkuLmtbsT4qY=',
     serverKey: 'wfPLwcE6nTWhTAmQ7tl2KeoiWGPlZqQxSrmfPwDl2dU=',
   })
+})
+
+test('a PLAIN credential is 256 bits of PBKDF2 with HMAC-SHA-256, 10,000 rounds and a salt of 128 bits of its own', async () => {
+  const asked = { mechanism: 'PLAIN', iterations: ITERATIONS.fallback, tenantId: null } as const
+  assert.equal(asked.iterations, 10_000)
+  const random = seededRandom(1)
+  const [one, other] = [await makeCredential(asked, 'pencil', random), await makeCredential(asked, 'pencil', random)]
+  for (const { salt, passwordHash, serverKey } of [one, other]) {
+    const bytes = Buffer.from(salt, 'base64')
+    assert.deepEqual([bytes.length, serverKey], [16, null])
+    assert.equal(passwordHash, pbkdf2Sync('pencil', bytes, 10_000, 32, 'sha256').toString('base64'))
+  }
+  assert.notEqual(one.salt, other.salt)
 })
 
 test('a credential is read as it was stored, and the error for a broken one names the field', async () => {

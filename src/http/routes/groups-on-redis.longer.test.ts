@@ -11,9 +11,12 @@ import { createTopicOfAll } from '../../../testing/topic.ts'
 import type { Wire } from '../../../testing/wire.ts'
 import { findCoordinator } from '../../protocol/messages/find-coordinator.ts'
 import { metadata } from '../../protocol/messages/metadata.ts'
+import type { Values } from '../../settings/settings.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 
 interface Side {
   readonly id: number
+  readonly metrics: Metrics
   readonly wire: Wire
   readonly ask: AskHttp
 }
@@ -41,12 +44,12 @@ interface Listed {
  * Starts two brokers that see each other, and creates a topic of six partitions with five records each, and a group
  * on each broker.
  */
-async function openTwo(t: TestContext) {
+async function openTwo(t: TestContext, overrides: Partial<Values> = {}) {
   const { uri } = await startRedis(t)
   const start = async (id: number): Promise<Side> => {
     const settings = { 'broker.id': id, 'redis.uri': uri, 'admin.security-enabled': false, 'broker.expiry': 2_000 }
-    const { url, connect } = await startBroker(t, settings, { hasHttp: true })
-    return { id, wire: await connect(), ask: askHttp(url) }
+    const { url, connect, broker } = await startBroker(t, { ...settings, ...overrides }, { hasHttp: true })
+    return { id, wire: await connect(), ask: askHttp(url), metrics: broker.metrics }
   }
   const [one, two] = [await start(1), await start(2)]
   const seen = async ({ wire }: Side) => (await wire.send(metadata, 9, { topics: [] })).brokers.length
@@ -70,6 +73,21 @@ async function openTwo(t: TestContext) {
   }
   return { one, two, groupOf }
 }
+
+test('each broker publishes the lag of every group of the cluster, as it sees it', {
+  skip: noRedis,
+  timeout: 60_000,
+}, async t => {
+  const { one, two, groupOf } = await openTwo(t, { 'broker.metrics.group-lag-refresh-interval': 200 })
+  const [ours, theirs] = [await groupOf(1, 'ours'), await groupOf(2, 'theirs')]
+  await commit(one.wire, ours, { 0: 5, 1: 2 })
+  await commit(two.wire, theirs, { 2: 1 })
+  for (const { id, metrics } of [one, two])
+    await eventually(`broker ${id} publishes both`, () => {
+      const lags = [ours, theirs].map(group => metrics.read('svc.group.lag', { group }))
+      return lags.join() === '3,4'
+    })
+})
 
 test('the groups of a topic are the same from either broker, with their lag there', {
   skip: noRedis,

@@ -144,6 +144,22 @@ test('the snapshot has all its members before anything has happened', async t =>
   })
 })
 
+test('the snapshot counts groups, requests, rebalances, failures of every kind, and lost records', async t => {
+  const { broker, create, get, wire } = await begin(t)
+  await create('a')
+  const before = (await get('metrics')).body
+  for (const groupId of ['one', 'two']) await commit(wire, groupId, { 0: 0 }, 'a')
+  const { metrics } = broker
+  metrics.count('svc.broker.rebalances', {})
+  metrics.count('svc.broker.failures', { operation: 'auth', error_type: 'SASL_AUTHENTICATION_FAILED' }, 2)
+  metrics.count('svc.broker.failures', { operation: 'Produce', error_type: 'REQUEST_TIMED_OUT' })
+  metrics.count('svc.broker.lossy_records', { reason: 'lost' }, 7)
+  metrics.count('svc.broker.lossy_records', { reason: 'corrupt' })
+  const { groupCount, requests, rebalances, brokerFailures, lossyRecords } = (await get('metrics')).body
+  assert.deepEqual([groupCount, requests - before.requests], [2, 2])
+  assert.deepEqual([rebalances, brokerFailures, lossyRecords], [1, 3, 8])
+})
+
 test('topics come in pages by name, by a rate, by part of the name, by names, with the requested number of samples', async t => {
   const { clock, create, send, get } = await begin(t)
   await create('a', 'b', 'bb', 'c')
@@ -179,6 +195,21 @@ test('topics come in pages by name, by a rate, by part of the name, by names, wi
   assert.deepEqual([await samplesWith('false'), await samplesWith('2'), await samplesWith('60')], [0, 2, 3])
   for (const query of ['limit=1001', 'limit=0', 'offset=-1', 'sort=size', 'samples=no', 'limit=x'])
     assert.equal((await get(`metrics/topics?${query}`)).status, 400, query)
+})
+
+test('a page has 100 topics by default and 1000 at most', async t => {
+  const { create, get } = await begin(t)
+  const names = Array.from({ length: 101 }, (_, at) => `topic-${at}`)
+  // One Metadata request creates at most 100 topics.
+  await create(...names.slice(0, 60))
+  await create(...names.slice(60))
+  const count = async (query: string) => {
+    const { body } = await get(`metrics/topics${query}`)
+    return [body.total, body.topics.length]
+  }
+  assert.deepEqual(await count(''), [101, 100])
+  assert.deepEqual(await count('?limit=1000'), [101, 101])
+  assert.equal((await get('metrics/topics?limit=1001')).status, 400)
 })
 
 test('a topic also has the rates of fetched records', async t => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { before, describe, type TestContext, test } from 'node:test'
+import { adminClient, signInAt } from '../../../testing/admin-client.ts'
 import { startBroker } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import {
@@ -478,6 +479,17 @@ describe('single sign-on', () => {
     const next = await begun()
     other.faults.failNext('commit', 'unavailable', 20)
     refused(await next.two.callback(next.answer), 'sso-unavailable')
+  })
+
+  test('with single sign-on the first setup still makes a local ADMIN, who signs in by password', async t => {
+    const { broker } = await setUp(t, { 'admin.bootstrap': false })
+    const visitor = adminClient(broker.url)
+    const { body } = await visitor.ask('GET', '/api/v1/auth/status')
+    assert.deepEqual([body.setupRequired, (body.sso as { enabled: boolean }).enabled], [true, true])
+    const made = await visitor.ask('POST', '/api/v1/auth/setup', ADMIN)
+    assert.deepEqual([made.status, made.body.user, made.body.role, made.body.federated], [201, 'admin', 'ADMIN', false])
+    const admin = await signInAt(broker.url, ADMIN.username, ADMIN.password)
+    assert.equal((await admin.ask('GET', '/api/v1/users')).status, 200)
   })
 
   test('without single sign-on, or without any sign-in, no login can begin', async t => {

@@ -10,6 +10,7 @@ import { auditTable } from '../../../testing/iceberg-audit.ts'
 import { assertArchived, TOPIC } from '../../../testing/offloading.ts'
 import { everyNth, startS3Stub } from '../../../testing/s3-stub.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import { openDataFile } from '../columns/open-file.ts'
 import { fenceOf } from '../iceberg/fence.ts'
 import { readArchived } from '../iceberg/ranges.ts'
 import { jobId, type OffloadJob, retry } from '../offload/jobs.ts'
@@ -18,6 +19,12 @@ const DAY_MS = 86_400_000
 
 const brief = (jobs: readonly OffloadJob[]) =>
   jobs.map(({ partition, base, status, attempts }) => [partition, base, status, attempts])
+
+/** A clock whose durations the test moves. The wall clock goes on as it does. */
+function shiftedClock(): Clock & { shiftMs: number } {
+  const clock = { ...systemClock, shiftMs: 0, monotonic: () => systemClock.monotonic() + clock.shiftMs }
+  return clock
+}
 
 /** A wall clock that the test moves. Durations pass as they do. */
 function movedClock(): Clock & { shiftMs: number } {
@@ -50,6 +57,43 @@ test('a round offloads what the leaders have sealed, once, and tells all brokers
   const later = world.seal(0, 12)
   await world.round(holder)
   await assertArchived((await world.table())!, [...all, later])
+})
+
+test('brokers know the rates while each minute offloads the same, and no rate when a minute offloads nothing', async t => {
+  const clock = shiftedClock()
+  const world = await openHolderWorld(t, { clock })
+  const { tier, holder } = await world.openTier()
+  const rates = () => [tier.backlog()!.segmentsPerMin, tier.backlog()!.bytesPerMin]
+  for (let minute = 0; minute < 3; minute++) {
+    const { segment } = world.seal(0, minute * 6)
+    await world.round(holder)
+    assert.deepEqual(rates(), [1, segment.bytes], `minute ${minute}`)
+    clock.shiftMs += 61_000
+  }
+  assert.deepEqual(rates(), [0, 0])
+  await world.round(holder)
+  assert.deepEqual(rates(), [0, 0])
+})
+
+test('data files keep to row-group-size and target-file-size', async t => {
+  /** Offloads three segments of 43,510 bytes of one partition. Returns the number of row groups of each file. */
+  async function groupsOfFiles(values: HolderWorldOptions['values'] = {}): Promise<readonly number[]> {
+    const world = await openHolderWorld(t, { values })
+    for (let at = 0; at < 3; at++) world.seal(0, at * 120, 40, 1_000)
+    const { holder } = await world.openTier()
+    await world.round(holder)
+    const groups: number[] = []
+    for await (const { key, size } of world.objects.list(`${world.location}/data/`)) {
+      const file = await openDataFile((start, end) => world.objects.read(key, { start, end }), size)
+      groups.push(file.groups.length)
+    }
+    return groups
+  }
+  assert.deepEqual(await groupsOfFiles(), [1])
+  assert.deepEqual(await groupsOfFiles({ 'storage.remote.iceberg.target-file-size': 80_000 }), [1, 1, 1])
+  const [groups, ...others] = await groupsOfFiles({ 'storage.remote.iceberg.row-group-size': 20_000 })
+  assert.deepEqual(others, [])
+  assert.ok(groups! >= 6, `${groups} row groups of at most 20 KB in 130 KB`)
 })
 
 test('a broker that follows the notices learns of the new version and reads the table', async t => {

@@ -265,7 +265,9 @@ export function openHolder(parts: TierParts, { lease, logs }: HolderRooms): Remo
   async function tell(): Promise<void> {
     const worker = { atMs: Math.floor(clock.now()), ...lag(), ...meters.perMinute() }
     const { worker: told } = notices.state
-    if (told !== null && JSON.stringify({ ...told, atMs: 0 }) === JSON.stringify({ ...worker, atMs: 0 })) return
+    const isSame = told !== null && JSON.stringify({ ...told, atMs: 0 }) === JSON.stringify({ ...worker, atMs: 0 })
+    // Brokers take rates that are older than a minute for 0, so the same rates are told again unless they are 0.
+    if (isSame && worker.segmentsPerMin === 0) return
     await notices.change(() => ({ worker }))
   }
 
