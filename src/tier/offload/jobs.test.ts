@@ -167,7 +167,7 @@ test('a job that does not run takes the facts of a segment that changed, and kee
   assert.deepEqual(planJobs(TOPIC, [cut], byId(running), archivedOf(), RULES), [])
 })
 
-test('done jobs beyond the count go, the oldest first; a cancelled one goes only if its segment is gone', () => {
+test('done jobs beyond the count go, the oldest first; cancelled ones of gone segments have a count of their own', () => {
   const done = (base: number, atMs: number) =>
     job(finish(job(claim(newJob({ ...TOPIC, ...segment(0, base), maxAttempts: 2 }, 1), 1, atMs)), 1, atMs + 5))
   const jobs = [done(0, 300), done(10, 100), done(20, 200), pending, job(expire(pending, 'passed', 50))]
@@ -175,8 +175,9 @@ test('done jobs beyond the count go, the oldest first; a cancelled one goes only
   assert.deepEqual(evicted(3), [])
   assert.deepEqual(evicted(1), [10, 20])
   assert.deepEqual(evicted(0), [10, 20, 0])
-  // A job that retention cancelled at 50 was created at 5,000.
-  assert.deepEqual(evicted(3, true), [10])
+  assert.deepEqual(evicted(3, true), [])
+  assert.deepEqual(evicted(1, true), [10, 20])
+  assert.deepEqual(evicted(0, true), [10, 20, 0, 30])
 })
 
 test('whatever happens in whatever order, no move leaves a job in a state that does not exist', () => {

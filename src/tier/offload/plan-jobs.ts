@@ -73,19 +73,24 @@ function afterTakeOver(job: OffloadJob, fence: number, nowMs: number): OffloadJo
 }
 
 /**
- * Returns the jobs to forget, over all topics: done ones beyond the newest `retentionCount`, and with them cancelled
- * ones whose segments are gone. A cancelled job of a segment that still exists stays: without it the segment would get
- * a new job.
+ * Returns the jobs to forget, over all topics: done ones beyond the newest `retentionCount`, and cancelled ones of gone
+ * segments beyond as many of their own. Retention cancels a job for each segment that it passes, so these may not stay
+ * for ever, and may not push out done ones. A cancelled job of a segment that still exists stays: without it the
+ * segment would get a new job.
  */
 export function evict(
   jobs: Iterable<OffloadJob>,
   retentionCount: number,
   isGone: (job: OffloadJob) => boolean,
 ): readonly OffloadJob[] {
-  const finished = Array.from(jobs).filter(job => job.status === 'done' || (job.status === 'cancelled' && isGone(job)))
-  finished.sort((a, b) => endOf(b) - endOf(a) || b.partition - a.partition || b.base - a.base)
-  return finished.slice(Math.max(0, retentionCount)).reverse()
+  const all = Array.from(jobs)
+  const done = all.filter(({ status }) => status === 'done')
+  const gone = all.filter(job => job.status === 'cancelled' && isGone(job))
+  return [done, gone].flatMap(each => each.sort(newestFirst).slice(Math.max(0, retentionCount)).reverse())
 }
+
+const newestFirst = (a: OffloadJob, b: OffloadJob) =>
+  endOf(b) - endOf(a) || b.partition - a.partition || b.base - a.base
 
 const endOf = ({ createdAtMs, startedAtMs, tookMs, failure }: OffloadJob) =>
   Math.max(createdAtMs, (startedAtMs ?? 0) + (tookMs ?? 0), failure?.atMs ?? 0)
