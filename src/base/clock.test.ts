@@ -48,10 +48,10 @@ test('long work waits for others when its turn is over, and no sooner', async ()
   assert.ok(turn() instanceof Promise)
 })
 
-test('long work pauses between its turns once the event loop was busy', async () => {
-  const pauses: number[] = []
-  const timer = (delayMs: number, fn: () => void) => {
-    pauses.push(delayMs)
+test('long work pauses between its turns once the event loop was busy, and keeps the process alive', async () => {
+  const pauses: { delayMs: number; keepsAlive: boolean | undefined }[] = []
+  const timer = (delayMs: number, fn: () => void, keepsAlive?: boolean) => {
+    pauses.push({ delayMs, keepsAlive })
     fn()
     return { cancel() {} }
   }
@@ -61,7 +61,8 @@ test('long work pauses between its turns once the event loop was busy', async ()
   assert.deepEqual(pauses, [])
   await turn()
   await turn()
-  assert.deepEqual(pauses, [1, 1])
+  const one = { delayMs: 1, keepsAlive: true }
+  assert.deepEqual(pauses, [one, one])
 })
 
 test('parts of long work that run side by side share one turn', async () => {

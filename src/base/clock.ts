@@ -13,9 +13,9 @@ export interface Clock {
   now(): number
   /** Milliseconds from an arbitrary origin, with fractions. Never goes back. */
   monotonic(): number
-  /** Calls fn once after delayMs (at least 0). A pending timer does not keep the process alive. */
-  timer(delayMs: number, fn: () => void): Timer
-  /** Calls fn after the current turn of the event loop has handled its waiting input. */
+  /** Calls fn once after delayMs (at least 0). A pending timer keeps the process alive only if `keepsAlive` is true. */
+  timer(delayMs: number, fn: () => void, keepsAlive?: boolean): Timer
+  /** Calls fn after the current turn of the event loop has handled its waiting input. Keeps the process alive. */
   soon(fn: () => void): void
 }
 
@@ -25,9 +25,9 @@ const LONGEST_DELAY_MS = 2 ** 31 - 1
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  timer(delayMs: number, fn: () => void): Timer {
+  timer(delayMs: number, fn: () => void, keepsAlive = false): Timer {
     const handle = setTimeout(fn, Math.min(Math.max(0, delayMs), LONGEST_DELAY_MS))
-    handle.unref()
+    if (!keepsAlive) handle.unref()
     return { cancel: () => clearTimeout(handle) }
   },
   soon: (fn: () => void) => void setImmediate(fn),
@@ -99,7 +99,9 @@ export function takingTurns(clock: Clock, turnMs: number): Turns {
   let pause: Promise<void> | undefined
   const letOthersGoFirst = async () => {
     areOthersBusy = (await afterOthers(clock)) || areOthersBusy
-    if (areOthersBusy) await sleep(clock, PAUSE_MS)
+    // Without keepsAlive the process would end in the middle of the work if nothing else keeps it alive. A store that
+    // closes last would not write its last checkpoint.
+    if (areOthersBusy) await new Promise<void>(resolve => clock.timer(PAUSE_MS, resolve, true))
     endsAtMs = clock.monotonic() + turnMs
     pause = undefined
   }

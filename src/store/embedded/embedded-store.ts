@@ -43,7 +43,7 @@ import { replayInto } from './replay.ts'
 import { isNoRoom, Reserve, reserveBytes } from './reserve.ts'
 import { type AddEntry, Rounds } from './rounds.ts'
 import { decodeRun, type Run } from './run-index.ts'
-import { openTables, type Tables } from './tables.ts'
+import { IndexFailed, openTables, type Tables } from './tables.ts'
 import { Upkeep } from './upkeep.ts'
 
 export { StoreOpenError }
@@ -155,15 +155,15 @@ async function withReserve<T>(
 }
 
 /**
- * Returns tables that release the reserve if a commit fails. They do so for every error, because lmdb does not always
- * tell that the disk was full.
+ * Returns tables that release the reserve if a commit fails and another one may succeed. They do so for almost every
+ * error, because lmdb does not always tell that the disk was full.
  */
 function sparing(tables: Tables, reserve: Reserve): Tables {
   const commit: Tables['commit'] = changes =>
     withReserve(
       reserve,
       () => tables.commit(changes),
-      () => true,
+      error => !(error instanceof IndexFailed),
     )
   return { ...tables, commit }
 }

@@ -19,6 +19,7 @@ import type { Contents, Effects } from './contents.ts'
 import { type Entry, RoundWriter } from './entry.ts'
 import type { Journal } from './journal.ts'
 import { isNoRoom, type Reserve, type Weight } from './reserve.ts'
+import type { IndexFailed } from './tables.ts'
 
 /** Adds an entry to the round that is being formed. `payload` has the batches that the entry describes. */
 export type AddEntry = (entry: Entry, payload?: readonly Uint8Array[]) => void
@@ -416,6 +417,11 @@ export class Rounds {
    */
   syncFailed(error: Error): void {
     this.#fail(new Error(`fdatasync of the journal failed: ${error.message}`, { cause: error }))
+  }
+
+  /** Ends the store after the index failed: lmdb cannot be read any more, and no checkpoint can be written. */
+  indexFailed(error: IndexFailed): void {
+    this.#fail(error)
   }
 
   #fail(error: Error): void {

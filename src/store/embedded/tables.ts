@@ -5,6 +5,9 @@
 // The lock file would do the same if the disk has no block for one of its pages: its bytes are written before lmdb
 // maps it.
 //
+// If lmdb cannot write a meta page, it refuses all later reads and writes of this process. A batch that is queued after
+// that never settles, holds lmdb's lock, and stops the process from ending. So no batch is queued after that.
+//
 // The file is filled with zeros beyond the used pages, so that a commit finds blocks on a full disk.
 
 import fs from 'node:fs'
@@ -39,10 +42,16 @@ export interface Change {
   readonly value: Buffer | null
 }
 
+/** Thrown if lmdb refuses all reads and writes until the file is opened again. */
+export class IndexFailed extends Error {
+  override readonly name = 'IndexFailed'
+}
+
 export interface Tables extends Readonly<Record<TableName, Table>> {
   /**
    * Commits all changes or none. When it resolves, they are on the disk and reads see them. Only one commit may run
-   * at a time.
+   * at a time. If it rejects, no read sees the changes, and a later commit may succeed. If it rejects with IndexFailed,
+   * the changes may be there when the file is opened again, and all later reads and commits throw the same error.
    */
   commit(changes: readonly Change[]): Promise<void>
   close(): Promise<void>
@@ -82,10 +91,18 @@ export function openTables(path: string, leastAhead: number): Tables {
   } catch (error) {
     throw new StoreOpenError(`the index ${path} cannot be opened: ${(error as Error).message}`, { cause: error })
   }
-  const tables = Object.fromEntries(TABLES.map(name => [name, tableOf(databases[name])])) as Record<TableName, Table>
+  let failed: IndexFailed | null = null
+  const checkUsable = () => {
+    if (failed !== null) throw failed
+  }
+  const tables = Object.fromEntries(TABLES.map(name => [name, tableOf(databases[name], checkUsable)])) as Record<
+    TableName,
+    Table
+  >
   return {
     ...tables,
     async commit(changes) {
+      checkUsable()
       if (changes.length === 0) return
       // Every operation returns its own promise; the promise of the batch tells the same for all.
       const fates = new Set<Promise<boolean>>()
@@ -100,9 +117,11 @@ export function openTables(path: string, leastAhead: number): Tables {
           () => error,
           (reason: Error) => reason,
         )
-        throw new Error(`lmdb could not commit: ${(cause as Error | undefined)?.message ?? error.message}`, {
-          cause: error,
-        })
+        const message = `lmdb could not commit: ${(cause as Error | undefined)?.message ?? error.message}`
+        // The error of the commit does not tell whether lmdb goes on.
+        if (canRead(root, databases.meta)) throw new Error(message, { cause: error })
+        failed = new IndexFailed(`${message}; it refuses all reads and writes until the next start`, { cause: error })
+        throw failed
       })
       root.resetReadTxn()
       fillAhead(file, leastAhead)
@@ -114,13 +133,26 @@ export function openTables(path: string, leastAhead: number): Tables {
   }
 }
 
-function tableOf(database: Database<Buffer, Buffer>): Table {
+/** Returns false if lmdb refuses all reads and writes: then it begins no new read transaction. */
+function canRead(root: RootDatabase<Buffer, Buffer>, database: Database<Buffer, Buffer>): boolean {
+  root.resetReadTxn()
+  try {
+    database.getBinary(Buffer.of(0))
+    return true
+  } catch {
+    return false // the error depends on the state of the read transaction, and the caller has the one of the commit
+  }
+}
+
+function tableOf(database: Database<Buffer, Buffer>, checkUsable: () => void): Table {
   return {
     get: key => {
+      checkUsable()
       const value = database.getBinary(key)
       return value === undefined ? undefined : Buffer.from(value)
     },
     *range(range) {
+      checkUsable()
       for (const { key, value } of database.getRange(range)) {
         yield { key: Buffer.from(key), value: Buffer.from(value) }
       }

@@ -14,7 +14,7 @@ import type { Journal, JournalFile } from './journal.ts'
 import type { Reserve } from './reserve.ts'
 import type { Rounds } from './rounds.ts'
 import { decodeRun, encodeRuns, type Run, runKey, streamEnd, streamStart } from './run-index.ts'
-import type { Change, Tables } from './tables.ts'
+import { type Change, IndexFailed, type Tables } from './tables.ts'
 
 export interface UpkeepOptions {
   readonly clock: Clock
@@ -101,7 +101,7 @@ export class Upkeep {
    * the journal: on a full disk it must free space before any write.
    */
   async begin(): Promise<void> {
-    await this.checkpoint(false)
+    await this.checkpoint(false).catch(this.#endIfIndexFailed)
     if (!this.#closing) this.#run(this.#giveUp())
   }
 
@@ -110,6 +110,11 @@ export class Upkeep {
     this.#closing = true
     this.#timer?.cancel()
     await this.#running
+  }
+
+  readonly #endIfIndexFailed = (error: Error): never => {
+    if (error instanceof IndexFailed) this.#attached().indexFailed(error)
+    throw error
   }
 
   #attached(): Rounds {
@@ -127,7 +132,7 @@ export class Upkeep {
   }
 
   #run(work: Promise<void>): void {
-    const settled = work.then(
+    const settled = work.catch(this.#endIfIndexFailed).then(
       () => {
         this.#failing = false
       },
