@@ -65,7 +65,7 @@ export interface TestBrokerOptions {
  * The parameters of password hashes that cost next to nothing. A hash with the parameters of today takes 19 MiB and 40
  * ms, and most tests with HTTP make several. The tests of the hashes themselves name the parameters of today.
  */
-export const QUICK_HASHES: HashParameters = Object.freeze({ memoryKiB: 512, passes: 1, lanes: 1 })
+const QUICK_HASHES: HashParameters = Object.freeze({ memoryKiB: 512, passes: 1, lanes: 1 })
 
 /**
  * Starts a broker with the default settings, one pattern that creates any topic with one partition, and the overrides
