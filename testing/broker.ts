@@ -7,6 +7,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Policies } from '../src/auth/clients/policies.ts'
+import type { HashParameters } from '../src/auth/console/password-hash.ts'
 import type { SaslMechanism } from '../src/auth/sasl/mechanism.ts'
 import type { Clock } from '../src/base/clock.ts'
 import { type Broker, type HttpOverrides, startBroker as start } from '../src/broker.ts'
@@ -54,11 +55,17 @@ export interface TestBrokerOptions {
   readonly judge?: Judge
   /** Starts the HTTP side too, on a free port. */
   readonly hasHttp?: boolean
-  /** The test's own routes, limits and parameters of password hashes. */
+  /** The test's own routes, limits and parameters of password hashes. By default a hash is cheap (`QUICK_HASHES`). */
   readonly http?: HttpOverrides
   /** An existing folder. It is not removed at the end. */
   readonly dir?: string
 }
+
+/**
+ * The parameters of password hashes that cost next to nothing. A hash with the parameters of today takes 19 MiB and 40
+ * ms, and most tests with HTTP make several. The tests of the hashes themselves name the parameters of today.
+ */
+const QUICK_HASHES: HashParameters = Object.freeze({ memoryKiB: 512, passes: 1, lanes: 1 })
 
 /**
  * Starts a broker with the default settings, one pattern that creates any topic with one partition, and the overrides
@@ -81,7 +88,13 @@ export async function startBroker(
     ...overrides,
   })
   const lines: string[] = []
-  const broker = await start({ settings, write: line => lines.push(line), hasHttp, ...(http && { http }), ...options })
+  const broker = await start({
+    settings,
+    write: line => lines.push(line),
+    hasHttp,
+    http: { hashParameters: QUICK_HASHES, ...http },
+    ...options,
+  })
   const wires: Wire[] = []
   cleanUp.after(async () => {
     // The clients close first: a draining broker waits for a client that reads nothing, and a simulated clock never

@@ -1,6 +1,11 @@
 // Kafka's Java client (Records.java), in the versions in use, as clients of the matrix.
 
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CACHE } from '../../testing/cache.ts'
 import { classPathOf, fetchJars, type Jars } from '../../testing/jars.ts'
 import { hasProgram } from '../../testing/programs.ts'
 import { type Client, CODECS, type Received, type Sent } from '../client.ts'
@@ -10,6 +15,30 @@ import { JAVA_FLAGS } from './jars.ts'
 import { securityFlags, withPropertiesFile } from './security.ts'
 
 const source = fileURLToPath(new URL('Records.java', import.meta.url))
+
+/** The place of the compiled program for a version of the client. Another source has another place. */
+function classesOf(version: string): string {
+  const hash = createHash('sha256').update(readFileSync(source)).digest('hex').slice(0, 16)
+  return join(CACHE, 'java', `records-${version}-${hash}`)
+}
+
+/** Compiles the program once. From its source `java` would compile it at each run, which takes longer than the run. */
+function compile(version: string): void {
+  const classes = classesOf(version)
+  if (existsSync(classes)) return
+  const fresh = `${classes}.${process.pid}`
+  const { status, stderr } = spawnSync('javac', ['-cp', classPathOf(jarsOf(version)), '-d', fresh, source], {
+    encoding: 'utf8',
+  })
+  if (status !== 0) throw new Error(`javac ended with ${status}: ${stderr}`)
+  try {
+    renameSync(fresh, classes)
+  } catch (error) {
+    rmSync(fresh, { recursive: true })
+    // Another test may have compiled it in the meantime.
+    if (!existsSync(classes)) throw error
+  }
+}
 
 const jarsOf = (version: string): Jars => ({
   name: `kafka-clients-${version}-oauthbearer`,
@@ -24,8 +53,9 @@ const jarsOf = (version: string): Jars => ({
 
 /** Returns the arguments of a JVM that runs Records.java with the properties of the file. */
 function argumentsOf(version: string, security: ClientSecurity, verb: string, file: string): readonly string[] {
-  const flags = [...JAVA_FLAGS, ...securityFlags(security), '-cp', classPathOf(jarsOf(version))]
-  return [...flags, source, verb, file]
+  compile(version)
+  const classPath = [classesOf(version), classPathOf(jarsOf(version))].join(delimiter)
+  return [...JAVA_FLAGS, ...securityFlags(security), '-cp', classPath, 'Records', verb, file]
 }
 
 /** Runs `load` of Records.java until its input gets a byte. `use` gets the running program. */

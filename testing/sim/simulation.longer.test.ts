@@ -9,7 +9,7 @@ import { SCENARIOS } from './scenarios.ts'
 import type { Column, Outcome } from './violations.ts'
 
 const SAFE_SEEDS = atLength(200, 30)
-const STORAGE_SEEDS = 200
+const STORAGE_SEEDS = atLength(200, 100)
 const OTHER_SEEDS = 5
 /**
  * The number of seeds within which a missing safeguard must be noticed. Most are noticed within the first dozen; one

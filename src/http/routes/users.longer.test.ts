@@ -219,11 +219,14 @@ test('an ADMIN whose session ends while the body of a change is on its way canno
     const headers = { cookie: ada.cookie, 'content-type': 'application/json', 'content-length': body.length }
     // A request with Expect: 100-continue is let in before the answer tells it to go on.
     const late = request(`${url}/api/v1/users`, { method: 'POST', headers: { ...headers, expect: '100-continue' } })
+    // An answer that comes too early must not be missed: the test would wait for it in vain.
+    const answered = once(late, 'response') as Promise<[IncomingMessage]>
     late.flushHeaders()
-    await once(late, 'continue')
+    const first = await Promise.race([once(late, 'continue').then(() => 'continue'), answered.then(() => 'answer')])
+    assert.equal(first, 'continue', what)
     assert.ok((await end(ada)).status < 300, what)
     late.end(body)
-    const [answer] = (await once(late, 'response')) as [IncomingMessage]
+    const [answer] = await answered
     assert.equal(JSON.parse(await text(answer)).code, 'UNAUTHENTICATED', what)
     assert.equal((await admin.ask('GET', '/api/v1/users/backdoor')).status, 404, what)
     await admin.ask('DELETE', '/api/v1/users/ada')
