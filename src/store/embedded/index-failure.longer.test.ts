@@ -1,5 +1,6 @@
 // The index on a disk that refuses its writes: every commit and every close ends. lmdb opens its files itself, so these
-// tests put /dev/full, which has no room for any byte, in the place of one of its descriptors.
+// tests put /dev/full, which has no room for any byte, in the place of one of its descriptors. No other test may open
+// files in this process meanwhile.
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -61,6 +62,8 @@ const stored = (tables: Tables) => [...tables.rows.range({ start: Buffer.of(0), 
 const expected = (changes: readonly Change[]) => changes.map(({ key, value }) => ({ key, value }))
 
 test('a commit for which the disk has no room changes nothing, and later ones succeed', async t => {
+  // lmdb prints each failed commit.
+  t.mock.method(console, 'error', () => {})
   const path = join(folderOf(t), INDEX)
   const tables = openTables(path, AHEAD)
   await tables.commit(rows(0, 5))
