@@ -46,8 +46,7 @@ test('a tail that breaks continues at the cursor of its last event, and ends wit
 
   const events: TailEvent[] = []
   const query = { partition: 2, contains: 'a b' }
-  for await (const event of tail({ topic: 'a/b', query, cursor: null }, t.signal))
-    events.push(event)
+  for await (const event of tail({ topic: 'a/b', query, cursor: null }, t.signal)) events.push(event)
 
   assert.deepEqual(
     events.map(({ kind }) => kind),
