@@ -1,12 +1,22 @@
 // Tools about topics: list, delete. The rules are in admin/.
 
 import { z } from 'zod'
-import { listTopics } from '../../admin/topic-listing.ts'
+import { readersOfTopic } from '../../admin/groups/topic-readers.ts'
+import { describeTopic, listTopics } from '../../admin/topic-listing.ts'
+import { deleteTopics } from '../../admin/topics.ts'
 import { ORDERS, TOPIC_SORTS } from '../../api/words.ts'
+import { isRefusal } from '../../protocol/errors.ts'
 import { offsetOf, offsetRows } from '../cursor.ts'
-import { cursorArgument, reading } from '../tool.ts'
+import { digestOf } from '../digest.ts'
+import { changing, cursorArgument, reading } from '../tool.ts'
 
 const MOST_TOPICS = 200
+/** The time in ms that the store has to make a change. */
+const TIMEOUT_MS = 20_000
+/** The most names of groups in a preview. */
+const SHOWN_GROUPS = 100
+
+const topicArgument = z.string().min(1).max(249).meta({ description: 'The name of the topic.' })
 
 export const topicTools = [
   reading({
@@ -33,4 +43,38 @@ export const topicTools = [
       return { body: { topics, total }, rows: offsetRows('topics', offset, total) }
     },
   }),
+
+  changing({
+    name: 'delete_topic',
+    title: 'Delete a topic',
+    description:
+      'Deletes a topic with all its records. The preview shows its id, its partitions, its records and bytes, and the groups that read it.',
+    input: z.strictObject({ topic: topicArgument }),
+    audited: ['topic'],
+    isDestructive: true,
+    changes: {
+      async preview({ topic: name }, rooms) {
+        const topic = await describeTopic(rooms, name)
+        if (isRefusal(topic)) return topic
+        const { id, partitions, records, sizeBytes, lastWriteAt } = topic
+        const { groups, silent } = await readersOfTopic(rooms, id)
+        const readBy = { groups: groups.slice(0, SHOWN_GROUPS), count: groups.length, silentBrokers: silent }
+        const shown = {
+          change: 'delete topic',
+          topic: { name, id, partitions, records, sizeBytes, lastWriteAt },
+          readBy,
+        }
+        return { shown, state: digestOf({ id, partitions, groups }), pins: { topicId: id } }
+      },
+      async apply({ topic }, pins, rooms) {
+        const { topicId } = pinsShape.parse(pins)
+        const [outcome] = await deleteTopics(rooms, [{ name: null, topicId }], { timeoutMs: TIMEOUT_MS })
+        const { result } = outcome!
+        return isRefusal(result) ? result : { body: { deleted: { name: topic, id: topicId } } }
+      },
+    },
+  }),
 ]
+
+/** A topic that was deleted and created again has another id. */
+const pinsShape = z.strictObject({ topicId: z.string() })
