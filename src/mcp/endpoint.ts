@@ -108,14 +108,7 @@ export async function openAgentEndpoint(rooms: McpRooms, overrides: McpOverrides
           ...{ who: request.who, from: request.from, caller: request.caller, ended: signal, late: late.signal },
           userAgent: typeof userAgent === 'string' ? userAgent : null,
         })
-        const answer = await handler.fetch(asked, { parsedBody: body })
-        const type = answer.headers.get('content-type')
-        const text = await answer.text()
-        return {
-          status: answer.status,
-          headers: type === null ? {} : { 'content-type': type },
-          body: text === '' ? undefined : text,
-        }
+        return await written(await handler.fetch(asked, { parsedBody: body }))
       } finally {
         calls.end()
       }
@@ -148,6 +141,20 @@ export async function openAgentEndpoint(rooms: McpRooms, overrides: McpOverrides
       calls: parts.calls.recent(),
     }),
   }
+}
+
+/**
+ * Reads the answer of the SDK. To clients with a handshake it sends a stream of one event; they read JSON as well, which
+ * has an end and is compressed.
+ */
+async function written(answer: Response): Promise<AgentAnswer> {
+  const type = answer.headers.get('content-type')
+  const text = await answer.text()
+  const [event, more] = type === 'text/event-stream' ? [...text.matchAll(/^data: (.*)$/gm)] : []
+  if (event !== undefined && more === undefined)
+    return { status: answer.status, headers: { 'content-type': 'application/json' }, body: event[1] }
+  const headers = type === null ? {} : { 'content-type': type }
+  return { status: answer.status, headers, body: text === '' ? undefined : text }
 }
 
 function refuse(
