@@ -1,17 +1,25 @@
 // Lists and describes topics: their entry in the catalogue, and the start and end of their partitions, whichever
 // broker leads them. If a leader does not answer, some numbers are unknown, but the list still has all topics.
 
-import type { ShownConfig, TopicDescription, TopicSummary } from '../api/topics.ts'
+import {
+  DEFAULT_TOPIC_LIMIT,
+  type ShownConfig,
+  type TopicConfigs,
+  type TopicDescription,
+  type TopicList,
+  type TopicListQuery,
+  type TopicSummary,
+} from '../api/topics.ts'
 import { RANKED_TOPIC_SORTS, type RankedTopicSort, type TopicSort } from '../api/words.ts'
 import { within } from '../base/clock.ts'
 import type { Topic } from '../log/catalogue.ts'
 import { because, isRefusal, KAFKA_STORAGE_ERROR, type Refusal } from '../protocol/errors.ts'
 import { isInternalTopicName } from '../protocol/names.ts'
-import type { Settings } from '../settings/settings.ts'
 import { fallbackOf } from '../settings/topic-configs.ts'
 import { isStoreFailure, type Store, streamId } from '../store/store.ts'
 import { describeTopicConfigs } from './configs.ts'
 import type { TopicConfigEntry } from './contract.ts'
+import { type Declined, misplaced } from './declined.ts'
 import { type Bounds, boundsOf, findTopic, type Place, placesOf, type ReachRooms, sizesOf } from './reach.ts'
 import { factorOf, replicasOf } from './replicas.ts'
 
@@ -29,6 +37,24 @@ export interface TopicListRequest {
   readonly order: 'asc' | 'desc'
   readonly offset: number
   readonly limit: number
+}
+
+const RANKED_SORTS = RANKED_TOPIC_SORTS.join(', ')
+
+/**
+ * Resolves to one page of topics as a query asks for it: whole rows, or with `fields` only the names, without a limit
+ * all of them.
+ */
+export async function listTopicPage(rooms: ReachRooms, query: TopicListQuery): Promise<TopicList | Declined> {
+  const { fields, limit, names, internal, ...rest } = query
+  const request = { ...rest, names: names?.split(','), hasInternal: internal === 'true' }
+  const { sort, offset } = request
+  if (fields === undefined)
+    return { ...(await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_TOPIC_LIMIT })), offset }
+  if (!isRanked(sort))
+    return misplaced('sort', `takes ${RANKED_SORTS} with fields=name; ${sort} has to be asked of every partition`)
+  const found = await listTopicNames(rooms, { ...request, sort, limit: limit ?? Number.POSITIVE_INFINITY })
+  return { ...found, offset }
 }
 
 /** Resolves to one page of topics, and to the number of topics on all pages. */
@@ -119,12 +145,12 @@ async function lossesOf(
 }
 
 /** Resolves to all configs of the topic, sorted by name. */
-export async function describeConfigsOf(
-  rooms: ReachRooms & { readonly settings: Settings },
+export async function showTopicConfigs(
+  rooms: Pick<ReachRooms, 'catalogue' | 'settings'>,
   name: string,
-): Promise<ShownConfig[] | Refusal> {
+): Promise<TopicConfigs | Refusal> {
   const topic = await findTopic(rooms, name)
-  return isRefusal(topic) ? topic : describeTopicConfigs(topic, rooms.settings).map(showConfig)
+  return isRefusal(topic) ? topic : { configs: describeTopicConfigs(topic, rooms.settings).map(showConfig) }
 }
 
 /** Converts a config of a topic to its form in the API. */

@@ -75,6 +75,8 @@ export const groupListQuery = pagingQuery(['groupId', 'state', 'lag.totalLag', '
   }),
 })
 
+export type GroupListQuery = z.output<typeof groupListQuery>
+
 export const groupListShape = z.object({
   groups: z.array(listedGroupShape),
   total: z.int(),
@@ -132,6 +134,8 @@ export const lagOfGroupShape = z.object({
   positions: z.array(positionShape),
 })
 
+export type LagOfGroup = z.infer<typeof lagOfGroupShape>
+
 export const deletedOffsetsQuery = z.object({
   topic: z
     .union([topicName, z.array(topicName).min(1).max(MAX_TOPICS)], 'takes the name of a topic')
@@ -147,6 +151,8 @@ export const deletedOffsetsShape = z.object({
     }),
   ),
 })
+
+export type DeletedOffsets = z.infer<typeof deletedOffsetsShape>
 
 const resetRowShape = z
   .object({
@@ -184,6 +190,9 @@ export const resetRequestShape = z.strictObject({
 })
 
 export type ResetRequestBody = z.input<typeof resetRequestShape>
+
+/** The request with its defaults. */
+export type ResetOrder = z.output<typeof resetRequestShape>
 
 export const resetShape = z.object({
   applied: z.boolean(),

@@ -88,6 +88,8 @@ export const topicListQuery = z.object({
   fields: z.enum(['name']).optional(),
 })
 
+export type TopicListQuery = z.output<typeof topicListQuery>
+
 export const topicListShape = z.object({
   topics: z.array(topicSummaryShape.partial().required({ name: true })),
   total: z.int().meta({ description: 'The number of topics in all pages together.' }),

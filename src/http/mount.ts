@@ -15,7 +15,7 @@ import type { Face, Params, ReadBody } from './faces/face.ts'
 import { UnreadableBody } from './failures.ts'
 import type { HttpLimits } from './listener.ts'
 import type { Places } from './places.ts'
-import { fromRefusal, isProblem, type Problem, problem } from './problems.ts'
+import { fromDeclined, fromRefusal, isProblem, type Problem, problem } from './problems.ts'
 import { type Answer, type AnyRoute, type HttpRooms, isAudited, methodsOf, type Streaming } from './route.ts'
 import { shapesOf } from './shapes.ts'
 
@@ -139,6 +139,7 @@ function mountRoute(scope: FastifyInstance, face: Face, route: AnyRoute, mountin
         rooms,
       )
       if (outcome.kind === 'problem') return send(request, answer, outcome)
+      if (outcome.kind === 'declined') return send(request, answer, fromDeclined(outcome))
       if (outcome.kind === 'refusal') return send(request, answer, fromRefusal(outcome))
       for (const [name, value] of Object.entries(outcome.headers ?? {})) answer.header(name, value)
       if (outcome.kind === 'streaming') {

@@ -1,13 +1,14 @@
 // Every error that the HTTP side answers, in one table: a stable code, its status, its title. The body is a problem of
 // RFC 9457 with `code`, `fields` and `requestId` beside the standard members. Refusals of the rooms below keep Kafka's
-// names as codes.
+// names as codes; a verb that declines has a code of this table.
 
+import { DECLINED, type Declined } from '../admin/declined.ts'
 import type { ProblemBody } from '../api/problem.ts'
 import { errorOf, type Refusal } from '../protocol/errors.ts'
 
 const table = {
-  INVALID_REQUEST: [400, 'The request is not understood.'],
-  INVALID_SCHEMA: [400, 'The schema cannot be taken.'],
+  INVALID_REQUEST: [400, DECLINED.INVALID_REQUEST],
+  INVALID_SCHEMA: [400, DECLINED.INVALID_SCHEMA],
   UNAUTHENTICATED: [401, 'The caller is not signed in.'],
   INVALID_CREDENTIALS: [401, 'The username or the password is wrong.'],
   FORBIDDEN: [403, 'The role of this user does not allow it.'],
@@ -16,13 +17,13 @@ const table = {
   EXPORT_DISABLED: [403, 'The export of records is switched off here.'],
   FOREIGN_HOST: [403, 'The Host header does not name this server.'],
   CROSS_SITE: [403, 'A change may only be asked for by the console itself.'],
-  NOT_FOUND: [404, 'There is no such thing.'],
+  NOT_FOUND: [404, DECLINED.NOT_FOUND],
   NO_SUCH_NAMESPACE: [404, 'The catalog has no such namespace.'],
   NO_SUCH_TABLE: [404, 'The catalog has no such table.'],
   NO_SUCH_VIEW: [404, 'The catalog has no views.'],
   CONSOLE_DISABLED: [404, 'The web console is switched off here.'],
-  REMOTE_TIER_OFF: [404, 'The remote tier is switched off here.'],
-  SCHEMA_REGISTRY_OFF: [404, 'The schema registry is switched off here.'],
+  REMOTE_TIER_OFF: [404, DECLINED.REMOTE_TIER_OFF],
+  SCHEMA_REGISTRY_OFF: [404, DECLINED.SCHEMA_REGISTRY_OFF],
   METHOD_NOT_ALLOWED: [405, 'The path does not take this method.'],
   NOT_ACCEPTABLE: [406, 'No media type of the answer is accepted.'],
   UNSUPPORTED_OPERATION: [406, 'The catalog does not have this operation.'],
@@ -30,15 +31,12 @@ const table = {
   USER_EXISTS: [409, 'There is a user of this name already.'],
   LAST_ADMIN: [409, 'The last ADMIN can be neither removed nor made a VIEWER.'],
   SETUP_CLOSED: [409, 'There are users already: sign in instead.'],
-  CONFLICT: [409, 'The present state does not allow it.'],
-  INCOMPATIBLE_SCHEMA: [409, 'The schema does not fit the versions of its subject.'],
-  REFERENCED: [409, 'Other schemas refer to it.'],
-  UNREADABLE: [409, 'Another program stored this in a form that is not read here.'],
-  PREVIEW_REQUIRED: [409, 'Ask with dryRun first, and send the token that it answers.'],
-  PREVIEW_OUTDATED: [
-    409,
-    'The preview no longer shows the present state, or this request asks for something else: ask for a new one.',
-  ],
+  CONFLICT: [409, DECLINED.CONFLICT],
+  INCOMPATIBLE_SCHEMA: [409, DECLINED.INCOMPATIBLE_SCHEMA],
+  REFERENCED: [409, DECLINED.REFERENCED],
+  UNREADABLE: [409, DECLINED.UNREADABLE],
+  PREVIEW_REQUIRED: [409, DECLINED.PREVIEW_REQUIRED],
+  PREVIEW_OUTDATED: [409, DECLINED.PREVIEW_OUTDATED],
   PAYLOAD_TOO_LARGE: [413, 'The body is too large.'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'The body must be JSON.'],
   TOO_MANY_REQUESTS: [429, 'Too many attempts.'],
@@ -47,7 +45,7 @@ const table = {
   TABLE_DAMAGED: [500, 'The table of the topic is damaged.'],
   SHUTTING_DOWN: [503, 'The broker is shutting down.'],
   BROKER_UNAVAILABLE: [503, 'Another broker of the cluster does not answer.'],
-  BUSY: [503, 'The broker has too much to do.'],
+  BUSY: [503, DECLINED.BUSY],
   NO_STORAGE_WORKER: [503, 'No broker runs the storage worker.'],
   OBJECT_STORE_UNAVAILABLE: [503, 'The object store does not answer.'],
   STORE_UNAVAILABLE: [503, 'The store does not answer.'],
@@ -131,6 +129,10 @@ export function fromRefusal({ code, name, message, isDamage }: Refusal): Problem
   const status = isDamage === true ? 500 : (STATUS_OF_REFUSAL[name] ?? 400)
   const title = TITLE_OF_REFUSAL[name] ?? errorOf(code)!.message
   return { kind: 'problem', status, code: name, title, detail: message, fields: null, headers: {} }
+}
+
+export function fromDeclined({ code, detail, fields }: Declined): Problem {
+  return problem(code, detail, fields === null ? {} : { fields })
 }
 
 export const PROBLEM_TYPE = 'application/problem+json'

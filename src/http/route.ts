@@ -5,6 +5,7 @@
 
 import type { z } from 'zod'
 import type { Build } from '../admin/build.ts'
+import { type Declined, isDeclined } from '../admin/declined.ts'
 import type { Health } from '../admin/health.ts'
 import type { PeerMetrics } from '../admin/peer-metrics.ts'
 import type { RecordReaders } from '../admin/records/readers.ts'
@@ -24,7 +25,7 @@ import type { Groups } from '../coordinator/groups.ts'
 import type { ReadPositions } from '../coordinator/read-positions.ts'
 import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { Logs } from '../log/logs.ts'
-import type { Refusal } from '../protocol/errors.ts'
+import { isRefusal, type Refusal } from '../protocol/errors.ts'
 import type { RegistryJudge } from '../registry/judge/judge.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -188,11 +189,16 @@ export interface Streaming {
   readonly isFile?: boolean
 }
 
-/** A refusal of the rooms below is answered as the problem of its name. */
-export type Answer = Reply | Streaming | Problem | Refusal
+/** A refusal of the rooms below, or a verb that declines, is answered as the problem of its name. */
+export type Answer = Reply | Streaming | Problem | Declined | Refusal
 
 export function reply(status: number, body?: unknown, headers: Reply['headers'] = {}): Reply {
   return { kind: 'reply', status, body, headers }
+}
+
+/** Returns the answer with what a verb found, or its refusal. */
+export function found(result: object | Declined | Refusal, status = 200): Answer {
+  return isDeclined(result) || isRefusal(result) ? result : reply(status, result)
 }
 
 export type Shape = z.ZodType | undefined

@@ -4,6 +4,7 @@
 import type { z } from 'zod'
 import { createAcl, deleteAcl, describeAcls, listAcls, matchAcls } from '../../admin/acls.ts'
 import { aclNotice } from '../../admin/enforcement.ts'
+import { pageOf, searchFor } from '../../admin/paging.ts'
 import {
   aclListQuery,
   aclListShape,
@@ -16,7 +17,6 @@ import {
   principalParams,
 } from '../../api/acls.ts'
 import type { Grant } from '../../auth/clients/acl-rules.ts'
-import { pageOf, searchFor } from '../paging.ts'
 import { type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 

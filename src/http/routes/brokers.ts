@@ -2,10 +2,10 @@
 
 import { describeBrokerConfigs } from '../../admin/broker-configs.ts'
 import { measureBrokers } from '../../admin/cluster-metrics.ts'
+import { latencyBody } from '../../admin/latency.ts'
 import type { BrokerMetrics } from '../../admin/metrics.ts'
 import { brokerConfigsShape, brokerListShape, brokerParams, type MeasuredBroker } from '../../api/brokers.ts'
 import { isRefusal } from '../../protocol/errors.ts'
-import { latencyBody } from '../latency.ts'
 import { reply, route } from '../route.ts'
 
 export const brokerRoutes = [

@@ -10,6 +10,7 @@ import {
   storeCredential,
 } from '../../admin/credentials.ts'
 import { credentialNotice } from '../../admin/enforcement.ts'
+import { pageOf, searchFor } from '../../admin/paging.ts'
 import {
   credentialChangeShape,
   credentialListQuery,
@@ -19,7 +20,6 @@ import {
   newCredentialShape,
   storedCredentialShape,
 } from '../../api/credentials.ts'
-import { pageOf, searchFor } from '../paging.ts'
 import { type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 

@@ -4,6 +4,7 @@
 import { listClusterTopicMetrics, readClusterHistory, snapshotClusterMetrics } from '../../admin/cluster-metrics.ts'
 import { listGroupsOfCluster } from '../../admin/groups/cluster-groups.ts'
 import { groupLags } from '../../admin/groups/lag.ts'
+import { latencyBody } from '../../admin/latency.ts'
 import { listTopicMetrics, readHistory, snapshotMetrics, type TopicMetrics } from '../../admin/metrics.ts'
 import { hearHolder, storageStats } from '../../admin/remote-storage.ts'
 import {
@@ -20,7 +21,6 @@ import {
 import { storageStatsShape } from '../../api/storage.ts'
 import { afterOthers, type Clock } from '../../base/clock.ts'
 import { crc32c } from '../../base/crc32c.ts'
-import { latencyBody } from '../latency.ts'
 import { type Answer, type HttpRooms, type Reply, reply, route } from '../route.ts'
 
 function howMany(samples: string): number {

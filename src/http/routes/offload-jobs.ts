@@ -2,6 +2,7 @@
 // store; the broker that holds the lease of the storage worker runs them.
 
 import { countJobs, findJob, type JobMove, moveJob, readJobs, retryFailed } from '../../admin/offload-jobs.ts'
+import { pageOf } from '../../admin/paging.ts'
 import { findTopic } from '../../admin/reach.ts'
 import { whyNoTier } from '../../admin/remote-storage.ts'
 import {
@@ -18,7 +19,6 @@ import type { Topic } from '../../log/catalogue.ts'
 import { isRefusal, type Refusal } from '../../protocol/errors.ts'
 import { cancel, retry } from '../../tier/offload/jobs.ts'
 import type { RemoteTier } from '../../tier/remote/remote-tier.ts'
-import { pageOf } from '../paging.ts'
 import { isProblem, type Problem, problem } from '../problems.ts'
 import { type Answer, type HttpRooms, reply, route } from '../route.ts'
 

@@ -1,8 +1,8 @@
 // Idempotent producers.
 
+import { pageOf, searchFor } from '../../admin/paging.ts'
 import { listProducers, type ProducerView } from '../../admin/producers.ts'
 import { producerListQuery, producerListShape } from '../../api/producers.ts'
-import { pageOf, searchFor } from '../paging.ts'
 import { reply, route } from '../route.ts'
 
 export const producerRoutes = [

@@ -1,8 +1,8 @@
 // The remote tier as a whole: its place, its tables, and how this broker copes with it.
 
+import { searchFor } from '../../admin/paging.ts'
 import { describeRemote, whyNoTier } from '../../admin/remote-storage.ts'
 import { remoteStorageQuery, remoteStorageShape } from '../../api/storage.ts'
-import { searchFor } from '../paging.ts'
 import { problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 

@@ -1,10 +1,10 @@
 // The topics whose records are judged against the schemas of a subject, and how many records were refused.
 
+import { pageOf, searchFor } from '../../admin/paging.ts'
 import { findTopic } from '../../admin/reach.ts'
 import { judgedTopic, judgedTopics, liveSubjects } from '../../admin/schemas/judged.ts'
 import { judgedTopicParams, judgedTopicShape, judgedTopicsQuery, judgedTopicsShape } from '../../api/judged-topics.ts'
 import { isRefusal as isTopicRefusal } from '../../protocol/errors.ts'
-import { pageOf, searchFor } from '../paging.ts'
 import { reply } from '../route.ts'
 import { schemaRoute } from '../schema-route.ts'
 

@@ -1,6 +1,7 @@
 // The routes by which operators read the schema registry: subjects, versions, texts, comparisons, and checks before a
 // registration.
 
+import { pageOf, searchFor } from '../../admin/paging.ts'
 import { checkSchema } from '../../admin/schemas/changes.ts'
 import { completeSubjects, describeRegistry, describeSubject, listSubjects } from '../../admin/schemas/subjects.ts'
 import { diffVersions, showId, showVersion } from '../../admin/schemas/versions.ts'
@@ -21,7 +22,6 @@ import {
   schemaVersionParams,
   schemaVersionShape,
 } from '../../api/schemas.ts'
-import { pageOf, searchFor } from '../paging.ts'
 import { reply } from '../route.ts'
 import { found, schemaRoute } from '../schema-route.ts'
 

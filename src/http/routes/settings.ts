@@ -1,8 +1,8 @@
 // The settings of this broker.
 
 import { listSettings } from '../../admin/effective-settings.ts'
+import { pageOf, searchFor } from '../../admin/paging.ts'
 import { type EffectiveSetting, settingListQuery, settingListShape } from '../../api/settings.ts'
-import { pageOf, searchFor } from '../paging.ts'
 import { reply, route } from '../route.ts'
 
 export const settingRoutes = [

@@ -1,5 +1,6 @@
 // The local tier: where partitions rest, how much each takes, its segments, and the storage worker.
 
+import { type Paging, pageOf, searchFor } from '../../admin/paging.ts'
 import { checkPartition, findTopic, type Place } from '../../admin/reach.ts'
 import { describeSegment } from '../../admin/segment-detail.ts'
 import type { TieredSegment } from '../../admin/segment-tiers.ts'
@@ -19,7 +20,6 @@ import {
   workerShape,
 } from '../../api/storage.ts'
 import { isRefusal } from '../../protocol/errors.ts'
-import { type Paging, pageOf, searchFor } from '../paging.ts'
 import { problem } from '../problems.ts'
 import { type HttpRooms, reply, route } from '../route.ts'
 

@@ -1,21 +1,16 @@
 // Topics: list, create, describe, configs, partitions, delete, and the deletion of records. The rules are in admin/.
 
-import { alterConfigs } from '../../admin/configs.ts'
-import { createPartitions } from '../../admin/partitions.ts'
-import { checkPartition, deleteBelow, findTopic } from '../../admin/reach.ts'
 import {
-  describeConfigsOf,
-  describeTopic,
-  isRanked,
-  listTopicNames,
-  listTopics,
-  showConfig,
-} from '../../admin/topic-listing.ts'
-import { createTopics, deleteTopics } from '../../admin/topics.ts'
+  alterTopicConfigs,
+  createTopic,
+  deleteOldestRecords,
+  deleteTopic,
+  growTopic,
+} from '../../admin/topic-changes.ts'
+import { describeTopic, listTopicPage, showTopicConfigs } from '../../admin/topic-listing.ts'
 import {
   configChangeShape,
   createdTopicShape,
-  DEFAULT_TOPIC_LIMIT,
   deletedRecordsShape,
   grownTopicShape,
   MAX_DELETIONS,
@@ -28,14 +23,7 @@ import {
   topicParams,
   topicShape,
 } from '../../api/topics.ts'
-import { RANKED_TOPIC_SORTS } from '../../api/words.ts'
-import { isRefusal } from '../../protocol/errors.ts'
-import { problem } from '../problems.ts'
-import { reply, route } from '../route.ts'
-
-/** The time in ms that the store has to make the change; browsers and proxies wait longer. */
-const TIMEOUT_MS = 20_000
-const RANKED_SORTS = RANKED_TOPIC_SORTS.join(', ')
+import { found, reply, route } from '../route.ts'
 
 const topicProblems = { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION', 503: 'REQUEST_TIMED_OUT' }
 
@@ -52,17 +40,7 @@ export const topicRoutes = [
     query: topicListQuery,
     answers: { 200: topicListShape },
     async answer({ query }, rooms) {
-      const { fields, limit, names, internal, ...rest } = query
-      const request = { ...rest, names: names?.split(','), hasInternal: internal === 'true' }
-      const { sort, offset } = request
-      if (fields === undefined)
-        return reply(200, { ...(await listTopics(rooms, { ...request, limit: limit ?? DEFAULT_TOPIC_LIMIT })), offset })
-      if (!isRanked(sort)) {
-        const why = `takes ${RANKED_SORTS} with fields=name; ${sort} has to be asked of every partition`
-        return problem('INVALID_REQUEST', `sort ${why}.`, { fields: { sort: why } })
-      }
-      const found = await listTopicNames(rooms, { ...request, sort, limit: limit ?? Number.POSITIVE_INFINITY })
-      return reply(200, { ...found, offset })
+      return found(await listTopicPage(rooms, query))
     },
   }),
 
@@ -82,19 +60,7 @@ export const topicRoutes = [
       503: 'REQUEST_TIMED_OUT',
     },
     async answer({ body }, rooms) {
-      const { name, partitions = -1, replicationFactor = -1, configs = {}, validateOnly = false } = body
-      const overrides = Object.entries(configs).map(([config, value]) => ({ name: config, value }))
-      const request = { name, partitions, replicationFactor, assignments: [], configs: overrides }
-      const [outcome] = await createTopics(rooms, [request], { validateOnly, timeoutMs: TIMEOUT_MS, auto: false })
-      const { result } = outcome!
-      if (isRefusal(result)) return result
-      return reply(validateOnly ? 200 : 201, {
-        name,
-        id: validateOnly ? null : result.topicId,
-        partitions: result.partitions,
-        replicationFactor: result.replicationFactor,
-        configs: result.configs.map(showConfig),
-      })
+      return found(await createTopic(rooms, body), body.validateOnly === true ? 200 : 201)
     },
   }),
 
@@ -108,9 +74,8 @@ export const topicRoutes = [
     params: topicParams,
     answers: { 200: topicShape },
     problems: topicProblems,
-    async answer({ params }, rooms) {
-      const found = await describeTopic(rooms, params.topic)
-      return isRefusal(found) ? found : reply(200, found)
+    async answer({ params: { topic } }, rooms) {
+      return found(await describeTopic(rooms, topic))
     },
   }),
 
@@ -124,12 +89,8 @@ export const topicRoutes = [
     params: topicParams,
     answers: { 204: null },
     problems: topicProblems,
-    async answer({ params }, rooms) {
-      const topic = await findTopic(rooms, params.topic)
-      if (isRefusal(topic)) return topic
-      const reference = { name: topic.name, topicId: null }
-      const [outcome] = await deleteTopics(rooms, [reference], { timeoutMs: TIMEOUT_MS })
-      return isRefusal(outcome!.result) ? outcome!.result : reply(204)
+    async answer({ params: { topic } }, rooms) {
+      return (await deleteTopic(rooms, topic)) ?? reply(204)
     },
   }),
 
@@ -143,9 +104,8 @@ export const topicRoutes = [
     params: topicParams,
     answers: { 200: topicConfigsShape },
     problems: topicProblems,
-    async answer({ params }, rooms) {
-      const configs = await describeConfigsOf(rooms, params.topic)
-      return isRefusal(configs) ? configs : reply(200, { configs })
+    async answer({ params: { topic } }, rooms) {
+      return found(await showTopicConfigs(rooms, topic))
     },
   }),
 
@@ -161,18 +121,8 @@ export const topicRoutes = [
     audited: ['set', 'delete', 'validateOnly'],
     answers: { 200: topicConfigsShape },
     problems: { ...topicProblems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_CONFIG' },
-    async answer({ params, body: { set = {}, delete: gone = [], validateOnly = false } }, rooms) {
-      const topic = await findTopic(rooms, params.topic)
-      if (isRefusal(topic)) return topic
-      const edits = [
-        ...Object.entries(set).map(([name, value]) => ({ name, operation: 'set' as const, value })),
-        ...gone.map(name => ({ name, operation: 'delete' as const, value: null })),
-      ]
-      const change = { resource: { type: 'topic' as const, name: topic.name }, isWhole: false, edits }
-      const [refusal] = await alterConfigs(rooms, [change], { validateOnly })
-      if (isRefusal(refusal)) return refusal
-      const configs = await describeConfigsOf(rooms, topic.name)
-      return isRefusal(configs) ? configs : reply(200, { configs })
+    async answer({ params: { topic }, body }, rooms) {
+      return found(await alterTopicConfigs(rooms, topic, body))
     },
   }),
 
@@ -188,13 +138,8 @@ export const topicRoutes = [
     audited: ['count', 'validateOnly'],
     answers: { 200: grownTopicShape },
     problems: { ...topicProblems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS' },
-    async answer({ params, body: { count, validateOnly = false } }, rooms) {
-      const topic = await findTopic(rooms, params.topic)
-      if (isRefusal(topic)) return topic
-      const request = { name: topic.name, count, assignments: null }
-      const [outcome] = await createPartitions(rooms, [request], { validateOnly, timeoutMs: TIMEOUT_MS })
-      const { result } = outcome!
-      return isRefusal(result) ? result : reply(200, { name: topic.name, partitions: result })
+    async answer({ params: { topic }, body }, rooms) {
+      return found(await growTopic(rooms, topic, body))
     },
   }),
 
@@ -218,26 +163,8 @@ export const topicRoutes = [
       400: 'INVALID_TOPIC_EXCEPTION, OFFSET_OUT_OF_RANGE',
       503: 'REQUEST_TIMED_OUT, LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR',
     },
-    async answer({ params, body: { offsets } }, rooms) {
-      const topic = await findTopic(rooms, params.topic)
-      if (isRefusal(topic)) return topic
-      if (new Set(offsets.map(({ partition }) => partition)).size < offsets.length)
-        return problem('INVALID_REQUEST', 'offsets: a partition is named more than once.')
-      const stranger = offsets.map(({ partition }) => checkPartition(topic, partition)).find(isRefusal)
-      if (stranger !== undefined) return stranger
-      const places = offsets.map(({ partition, before }) => ({
-        topic,
-        partition,
-        offset: before === 'end' ? -1 : before,
-      }))
-      const results = await deleteBelow(rooms, places)
-      if (results.every(isRefusal)) return results[0]!
-      const partitions = places.map(({ partition }, i) => {
-        const result = results[i]!
-        if (!isRefusal(result)) return { partition, start: result, error: null }
-        return { partition, start: null, error: { code: result.name, detail: result.message } }
-      })
-      return reply(200, { partitions })
+    async answer({ params: { topic }, body }, rooms) {
+      return found(await deleteOldestRecords(rooms, topic, body))
     },
   }),
 ]

@@ -1,6 +1,7 @@
 // Console users, who sign in with a password, and their roles. The rules are in admin/users.ts.
 
 import { z } from 'zod'
+import { pageOf, searchFor } from '../../admin/paging.ts'
 import {
   changeUser,
   createUser,
@@ -13,7 +14,6 @@ import {
 import { newUserShape, userChangeShape, userListQuery, userListShape, userShape } from '../../api/users.ts'
 import type { User } from '../../auth/console/user-store.ts'
 import { fromSignIn } from '../access.ts'
-import { pageOf, searchFor } from '../paging.ts'
 import { type Problem, problem } from '../problems.ts'
 import { reply, route } from '../route.ts'
 import { visitorOf } from '../session-cookie.ts'

@@ -1,4 +1,4 @@
-// Searches and sorts every list of the API and cuts it into pages. The query is in api/paging.ts.
+// Searches and sorts lists of the admin API and cuts them into pages. The query is in api/paging.ts.
 
 export interface Paging {
   /** The text to look for in names, in any case. Empty lets every name through. */
