@@ -78,7 +78,7 @@ export interface CallContext {
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
 
-/** A refusal of a verb of admin/ that Kafka has no name for. */
+/** A refusal that Kafka has no name for, of a verb (admin/declined.ts) or of a tool itself, which has more codes. */
 export interface Declined {
   readonly kind: 'declined'
   readonly code: string

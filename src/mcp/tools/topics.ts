@@ -1,7 +1,7 @@
 // Tools about topics: list, delete. The rules are in admin/.
 
 import { z } from 'zod'
-import { readersOfTopic } from '../../admin/groups/topic-readers.ts'
+import { listGroupPage } from '../../admin/groups/shown-groups.ts'
 import { describeTopic, listTopics } from '../../admin/topic-listing.ts'
 import { deleteTopics } from '../../admin/topics.ts'
 import { ORDERS, TOPIC_SORTS } from '../../api/words.ts'
@@ -13,8 +13,9 @@ import { changing, cursorArgument, reading } from '../tool.ts'
 const MOST_TOPICS = 200
 /** The time in ms that the store has to make a change. */
 const TIMEOUT_MS = 20_000
-/** The most names of groups in a preview. */
-const SHOWN_GROUPS = 100
+/** The most groups in a preview, and of those that it depends on. */
+const SHOWN_GROUPS = 50
+const MOST_GROUPS = 1_000
 
 const topicArgument = z.string().min(1).max(249).meta({ description: 'The name of the topic.' })
 
@@ -57,14 +58,22 @@ export const topicTools = [
         const topic = await describeTopic(rooms, name)
         if (isRefusal(topic)) return topic
         const { id, partitions, records, sizeBytes, lastWriteAt } = topic
-        const { groups, silent } = await readersOfTopic(rooms, id)
-        const readBy = { groups: groups.slice(0, SHOWN_GROUPS), count: groups.length, silentBrokers: silent }
-        const shown = {
-          change: 'delete topic',
-          topic: { name, id, partitions, records, sizeBytes, lastWriteAt },
-          readBy,
+        const page = { offset: 0, limit: MOST_GROUPS, sort: 'groupId', order: 'asc', q: '', state: '' } as const
+        const readers = await listGroupPage(rooms, { ...page, topic: name })
+        if ('kind' in readers) return readers
+        const { groups, total, unavailableBrokers } = readers
+        const shownGroups = groups.slice(0, SHOWN_GROUPS).map(({ groupId, state, members, topicLag }) => ({
+          ...{ groupId, state, members, lag: topicLag?.totalLag ?? null },
+        }))
+        return {
+          shown: {
+            change: 'delete topic',
+            topic: { name, id, partitions, records, sizeBytes, lastWriteAt },
+            readBy: { total, groups: shownGroups, unavailableBrokers },
+          },
+          state: digestOf({ id, partitions, total, groups: groups.map(({ groupId }) => groupId) }),
+          pins: { topicId: id },
         }
-        return { shown, state: digestOf({ id, partitions, groups }), pins: { topicId: id } }
       },
       async apply({ topic }, pins, rooms) {
         const { topicId } = pinsShape.parse(pins)
