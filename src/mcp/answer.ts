@@ -88,12 +88,15 @@ function registryCode(code: number, status: number): string {
 
 /** Cuts long texts until the answer fits; if that is not enough, leaves out whole members. */
 function fitTexts(body: object, maxBytes: number, beside: Beside, notes: Beside): FittedAnswer {
+  const { left_out: leftOut } = notes
   const say = (sentence: string): Beside => ({
     ...notes,
-    left_out: [notes['left_out'], sentence].filter(each => each !== undefined).join(' '),
+    left_out: [leftOut, sentence].filter(each => each !== undefined).join(' '),
   })
-  const head = (each: Beside) => ('error' in each ? { error: each['error'] } : {})
-  const written = (data: object, more: Beside) => finish({ ...head(beside), untrusted_data: data, ...beside, ...more })
+  // A reader looks for the error first.
+  const { error } = beside
+  const head = error === undefined ? {} : { error }
+  const written = (data: object, more: Beside) => finish({ ...head, untrusted_data: data, ...beside, ...more })
   const whole = written(body, notes)
   if (bytesOf(whole.text) <= maxBytes) return whole
   const shortened = say('Long texts are cut; each says how many characters are missing.')

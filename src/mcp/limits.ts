@@ -27,26 +27,24 @@ export class CallLimits {
   readonly #limits: McpLimits
   readonly #turns: Semaphore
   #waiting = 0
-  /** The requests that may be taken at `#countedAtMs`. */
-  #left: number
-  #countedAtMs: number
+  /** The time for which requests are counted: each one moves it on by its share of a second. */
+  #countedToMs: number
 
   constructor(clock: Clock, limits: McpLimits) {
     this.#clock = clock
     this.#limits = limits
     this.#turns = new Semaphore(clock, limits.atOnce)
-    this.#left = limits.burst
-    this.#countedAtMs = clock.monotonic()
+    this.#countedToMs = Number.NEGATIVE_INFINITY
   }
 
   /** Counts a request and returns 0; else returns after how many milliseconds one can be counted again. */
   take(): number {
     const { perSecond, burst } = this.#limits
     const nowMs = this.#clock.monotonic()
-    this.#left = Math.min(burst, this.#left + ((nowMs - this.#countedAtMs) * perSecond) / 1_000)
-    this.#countedAtMs = nowMs
-    if (this.#left < 1) return Math.ceil(((1 - this.#left) * 1_000) / perSecond)
-    this.#left--
+    const shareMs = 1_000 / perSecond
+    const countedToMs = Math.max(this.#countedToMs, nowMs - burst * shareMs) + shareMs
+    if (countedToMs > nowMs) return Math.ceil(countedToMs - nowMs)
+    this.#countedToMs = countedToMs
     return 0
   }
 
