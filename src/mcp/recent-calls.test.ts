@@ -5,7 +5,7 @@ import { RecentCalls } from './recent-calls.ts'
 test('the last hundred calls are kept, the newest first', () => {
   const recent = new RecentCalls()
   const common = {
-    at: '2026-11-28T00:00:00.000Z',
+    calledAt: '2026-11-28T00:00:00.000Z',
     client: null,
     from: '127.0.0.1',
     what: '{}',
