@@ -67,7 +67,10 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   '@fastify/swagger-ui': ['src/http/'],
   'fastify-type-provider-zod': ['src/http/'],
   // The console takes only types of it.
-  zod: ['src/api/', 'src/http/', 'console/', 'testing/registry-face.ts'],
+  zod: ['src/api/', 'src/http/', 'src/mcp/', 'console/', 'testing/registry-face.ts'],
+  '@modelcontextprotocol/server': ['src/mcp/endpoint.ts', 'src/mcp/server.ts'],
+  // Only tests have a client of agent tools.
+  '@modelcontextprotocol/client': ['src/mcp/', 'src/http/', 'testing/', 'e2e/'],
   jose: ['src/auth/', 'testing/identity-provider.ts'],
   'openid-client': ['src/auth/'],
   'oidc-provider': ['e2e/'],

@@ -8,6 +8,7 @@ import { createHealth, type HealthRooms } from './admin/health.ts'
 import { PeerMetrics } from './admin/peer-metrics.ts'
 import { RecordReaders } from './admin/records/readers.ts'
 import { SegmentInspections } from './admin/segment-inspections.ts'
+import { AGENTS_PATH } from './api/words.ts'
 import { type AclKeeper, openAclKeeper } from './auth/clients/acl-keeper.ts'
 import { openPolicies, type Policies } from './auth/clients/policies.ts'
 import { watchRules } from './auth/clients/rule-watch.ts'
@@ -30,7 +31,7 @@ import { openProducerIds } from './coordinator/producer-ids.ts'
 import { openReadPositions } from './coordinator/read-positions.ts'
 import type { Face } from './http/faces/face.ts'
 import type { HttpLimits } from './http/listener.ts'
-import type { AnyRoute, CatalogSource, HttpRooms } from './http/route.ts'
+import type { Agents, AnyRoute, CatalogSource, HttpRooms } from './http/route.ts'
 import type { HttpServer } from './http/server.ts'
 import { type Authentication, openAuthentication } from './kafka/authentication.ts'
 import { Admission } from './kafka/connection/admission.ts'
@@ -44,6 +45,8 @@ import { type CatalogueKeeper, mayExist, openCatalogue, type Topic } from './log
 import type { Judge } from './log/judge.ts'
 import { type Logs, openLogs, type RoundShare } from './log/logs.ts'
 import type { RoundReport } from './log/round.ts'
+import type { McpOverrides } from './mcp/endpoint.ts'
+import type { McpRooms } from './mcp/tool.ts'
 import { openJudge, type RegistryJudge } from './registry/judge/judge.ts'
 import { openRegistry, type Registry, type RegistryRooms } from './registry/registry.ts'
 import { hasSaslListener, hasTlsListener, kafkaEndpoints, usesSasl } from './settings/endpoints.ts'
@@ -98,6 +101,8 @@ export interface HttpOverrides {
   readonly catalogSource?: CatalogSource | null
   readonly limits?: Partial<HttpLimits>
   readonly hashParameters?: HashParameters
+  /** Tools and limits of the agent tools in place of their own. */
+  readonly mcp?: McpOverrides
   /** The folder of a built console, in place of console/dist. */
   readonly consoleFolder?: string
 }
@@ -272,6 +277,7 @@ function tellOfDoors({ http, listeners, isShared, settings, ...made }: Made): st
   const log = made.logger.named('broker')
   if (http !== null) log.info(`the admin API answers at ${http.url}`, { bound: `${http.host}:${http.port}` })
   if (http !== null && made.registry !== null) log.info(`the schema registry answers at ${http.url}/schema-registry`)
+  if (http !== null && settings.get('mcp.enabled')) log.info(`agents call tools at ${http.url}${AGENTS_PATH}`)
   if (http?.registry) {
     const { url, host, port } = http.registry
     log.info(`the schema registry has a port of its own, ${url}`, { bound: `${host}:${port}` })
@@ -704,6 +710,7 @@ type OfHttp =
   | 'peerMetrics'
   | 'consoleFiles'
   | 'catalogSource'
+  | 'agents'
 
 /**
  * Loads the packages of the HTTP side. They take longer to load than the rest of a start, so tests of the Kafka side
@@ -747,6 +754,7 @@ async function openHttp(
     hashParameters,
     consoleFolder,
     catalogSource = null,
+    mcp,
   }: HttpOverrides = {},
 ): Promise<HttpSide> {
   const certificate = await openServerCertificate('server', rooms)
@@ -765,7 +773,7 @@ async function openHttp(
     consoleFiles: openConsoleFiles(rooms.logger, consoleFolder),
     catalogSource: catalogSource ?? rooms.remoteTier,
   }
-  const all = { ...rooms, ...own }
+  const all = { ...rooms, ...own, agents: await openAgents({ ...rooms, ...own }, mcp) }
   const registryFaces = openRegistryFaces(all, registryRoutes)
   const served = [...openFaces(all, routes), registryFaces.below, ...faces]
   const options = { limits: { ...HTTP_LIMITS, ...limits }, certificate }
@@ -793,6 +801,13 @@ async function openHttp(
     certificate?.close()
     throw error
   }
+}
+
+/** Opens the agent tools; without them nothing of them is loaded. */
+async function openAgents(rooms: McpRooms, overrides: McpOverrides | undefined): Promise<Agents | null> {
+  if (!rooms.settings.get('mcp.enabled')) return null
+  const { openAgentEndpoint } = await import('./mcp/endpoint.ts')
+  return await openAgentEndpoint(rooms, overrides)
 }
 
 async function openSso(rooms: Omit<HttpRooms, OfHttp>, { isSecured, spend }: Accounts): Promise<SingleSignOn | null> {

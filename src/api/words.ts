@@ -186,3 +186,6 @@ export const JUDGE_ACTIONS = Object.freeze(['reject', 'count', 'off'] as const)
 export const SUBJECT_STRATEGIES = Object.freeze(['TopicName', 'RecordName', 'TopicRecordName'] as const)
 
 export const JUDGED_TOPIC_SORTS = Object.freeze(['topic', 'refused'] as const)
+
+/** The path of the agent tools on the HTTP port. */
+export const AGENTS_PATH = '/mcp'

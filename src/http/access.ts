@@ -16,6 +16,8 @@ export interface Caller {
   readonly scheme: 'http' | 'https'
   readonly host: string
   readonly cookies: Readonly<Record<string, string | undefined>>
+  /** The parameters of the query, unchecked. */
+  readonly query: Readonly<Record<string, unknown>>
   header(name: string): string | undefined
   /** Aborts when the client no longer waits for the answer. */
   readonly ended: AbortSignal

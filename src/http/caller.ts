@@ -11,6 +11,7 @@ export function callerOf(request: FastifyRequest, answer: FastifyReply): Caller 
     host: request.host,
     ended: closedSignal(answer),
     cookies: request.cookies,
+    query: request.query as Readonly<Record<string, unknown>>,
     header: name => {
       const value = request.headers[name]
       return Array.isArray(value) ? value.join(', ') : value

@@ -15,6 +15,7 @@ const table = {
   PASSWORD_CHANGE_REQUIRED: [403, 'The password must be changed before anything else.'],
   WRONG_CURRENT_PASSWORD: [403, 'The current password is wrong.'],
   EXPORT_DISABLED: [403, 'The export of records is switched off here.'],
+  FOREIGN_HOST: [403, 'The Host header does not name this server.'],
   CROSS_SITE: [403, 'A change may only be asked for by the console itself.'],
   NOT_FOUND: [404, DECLINED.NOT_FOUND],
   NO_SUCH_NAMESPACE: [404, 'The catalog has no such namespace.'],

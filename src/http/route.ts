@@ -10,6 +10,7 @@ import type { Health } from '../admin/health.ts'
 import type { PeerMetrics } from '../admin/peer-metrics.ts'
 import type { RecordReaders } from '../admin/records/readers.ts'
 import type { SegmentInspections } from '../admin/segment-inspections.ts'
+import type { AgentTools } from '../api/agent-tools.ts'
 import type { AclKeeper } from '../auth/clients/acl-keeper.ts'
 import type { Policies } from '../auth/clients/policies.ts'
 import type { Accounts } from '../auth/console/accounts.ts'
@@ -85,6 +86,38 @@ export interface HttpRooms {
   readonly health: Health
   readonly build: () => Promise<Build>
   readonly consoleFiles: ConsoleFiles
+  /** The agent tools; null if they are switched off. */
+  readonly agents: Agents | null
+}
+
+/** A POST to the agent tools (faces/agents.ts), whose caller was checked. */
+export interface AgentRequest {
+  /** The value of the JSON body. */
+  readonly body: unknown
+  readonly headers: HttpRequest<never, never, never>['headers']
+  /** `mcp token`, or `anybody` if admin security is off. */
+  readonly who: string
+  /** The client's address. */
+  readonly from: string
+  /** The name of the caller, for work of which each caller has its turns. */
+  readonly caller: string
+  readonly ended: AbortSignal
+}
+
+export interface AgentAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** A text in the media type of the headers; undefined without a body. */
+  readonly body: string | undefined
+}
+
+/** The agent tools, in the form that HTTP uses. src/mcp has them. */
+export interface Agents {
+  /** Counts a request and returns 0; else returns after how many milliseconds one can be counted again. */
+  take(): number
+  answer(request: AgentRequest): Promise<AgentAnswer>
+  /** Returns what people see of the endpoint. */
+  describe(): Omit<AgentTools, 'needsToken'>
 }
 
 /**

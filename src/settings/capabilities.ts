@@ -1,6 +1,6 @@
 // The table of capabilities that an operator can ask for. The checks at startup and the states that operators see
-// (switches.ts), the `notYet` of the settings, and the refusals of topic configs are derived from it. When a version
-// adds a capability, set its `isHere`. This file reads no settings.
+// (switches.ts) and the refusals of topic configs are derived from it. When a version adds a capability, set its
+// `isHere`. This file reads no settings.
 
 interface Capability {
   readonly label: string
@@ -13,7 +13,6 @@ interface Capability {
 }
 
 const here = { isHere: true }
-const absent = { isHere: false }
 
 export const capabilities = Object.freeze({
   tls: { label: 'TLS', name: 'TLS', key: 'broker.tls', ...here },
@@ -28,7 +27,7 @@ export const capabilities = Object.freeze({
   },
   'remote-tier': { label: 'Remote tier', name: 'the remote tier', key: 'storage.remote.path', ...here },
   compaction: { label: 'Compaction', name: 'compaction', key: null, ...here },
-  mcp: { label: 'MCP endpoint', name: 'the MCP endpoint', key: 'mcp.enabled', ...absent },
+  mcp: { label: 'MCP endpoint', name: 'the MCP endpoint', key: 'mcp.enabled', ...here },
 } as const satisfies Readonly<Record<string, Capability>>)
 
 export type CapabilityId = keyof typeof capabilities

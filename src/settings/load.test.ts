@@ -552,19 +552,22 @@ test('PLAIN and OAUTHBEARER fail if a listener without TLS offers them, and the 
   }
 })
 
-test('a switch for a missing capability ends startup, and the message says so', () => {
-  const cases: readonly [readonly string[], string][] = [
-    [['svc.mcp.enabled=true', 'svc.mcp.token=t'], 'svc.mcp.enabled'],
-  ]
-  for (const [options, key] of cases) {
-    const message = refusal({ argv: options.map(option => `--${option}`) })
-    assert(message.startsWith(`${key}: got`), message)
-    assert(message.includes('not in this version'), message)
-  }
+test('the embedded store has no replicas to wait for', () => {
   assert.match(
     refusal({ argv: ['--svc.storage.local.write.wait-replicas=1'] }),
     /wait-replicas: got 1 \(command line\), but the embedded store keeps one copy/,
   )
+})
+
+test('a warning names a short token for agents, and does not show it', () => {
+  const about = (...argv: readonly string[]) =>
+    load({ argv: ['--svc.mcp.enabled=true', ...argv] }).warnings.filter(each => each.includes('svc.mcp'))
+  const short = 'a'.repeat(31)
+  assert.equal(about(`--svc.mcp.token=${short}`).length, 1)
+  assert.match(about(`--svc.mcp.token=${short}`)[0]!, /^svc\.mcp\.token has fewer than 32 characters/)
+  assert(!about(`--svc.mcp.token=${short}`)[0]!.includes(short))
+  assert.deepEqual(about(`--svc.mcp.token=${short}a`), [])
+  assert.deepEqual(about('--svc.admin.security-enabled=false'), [])
 })
 
 test('a path that is no place for objects ends startup, and does not show a login', () => {

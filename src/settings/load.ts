@@ -329,6 +329,9 @@ function warningsOfIdleFiles(settings: Settings): readonly string[] {
   return [`${fullKey(file)} is set but has no effect: ${reason}`]
 }
 
+/** A token of fewer characters is worth a warning: 32 of base64 have 192 random bits. */
+const WISE_TOKEN = 32
+
 function findWarnings(settings: Settings): readonly string[] {
   const warnings: string[] = []
   const address = settings.get('server.address')
@@ -351,6 +354,13 @@ function findWarnings(settings: Settings): readonly string[] {
         'svc.admin.oauth.redirect-uri is not set: the provider gets the Host header of the request; set it to the address that people open',
       )
     }
+  }
+  if (settings.get('mcp.enabled') && settings.get('admin.security-enabled')) {
+    const token = settings.get('mcp.token') ?? ''
+    if (token.length < WISE_TOKEN)
+      warnings.push(
+        `svc.mcp.token has fewer than ${WISE_TOKEN} characters: a client may guess it; take a random one, for example of openssl rand -hex 32`,
+      )
   }
   const exposure = 'management.endpoints.web.exposure.include'
   const known: readonly string[] = [...ACTUATOR_ENDPOINTS, '*']

@@ -5,7 +5,6 @@
 // this version does not support yet.
 
 import { availableParallelism } from 'node:os'
-import { type CapabilityId, capabilities } from './capabilities.ts'
 import type { Scalar } from './grammar.ts'
 import * as grammar from './grammar.ts'
 
@@ -117,12 +116,6 @@ const {
 const OURS = { ours: true } as const
 /** The most partitions that storage.worker.tick-concurrency allows at the same time. */
 export const MOST_TICK_CONCURRENCY = 1024
-const MCP = waitsFor('mcp')
-
-function waitsFor(id: CapabilityId): Pick<Marks, 'notYet'> {
-  const { name, isHere } = capabilities[id]
-  return isHere ? {} : { notYet: name }
-}
 
 const general = {
   'max-partitions-per-topic': row(
@@ -638,8 +631,29 @@ const sasl = {
 }
 
 const endpoints = {
-  'mcp.enabled': row(boolean(), 'false', 'Serve the MCP endpoint for agents.', MCP),
-  'mcp.token': optional(secret(), 'Bearer token that MCP clients present while admin security is enabled.', MCP),
+  'mcp.enabled': row(boolean(), 'false', 'Serve the MCP endpoint for agents, at /mcp of the HTTP port.'),
+  'mcp.token': optional(
+    secret(),
+    'Bearer token that MCP clients present while admin security is enabled; at least 32 characters are wise.',
+  ),
+  'mcp.mutations-enabled': row(
+    boolean(),
+    'false',
+    'Let agents change topics, records, groups, schemas and offload jobs. Without it the tools for changes do not exist.',
+    OURS,
+  ),
+  'mcp.messages-enabled': row(
+    boolean(),
+    'true',
+    'Let agents read records. Without it the tools that show records do not exist.',
+    OURS,
+  ),
+  'mcp.allowed-hosts': list(
+    advertisedHost(),
+    [],
+    'Host names by which MCP clients may reach the broker, beside IP addresses, localhost and the advertised hosts.',
+    OURS,
+  ),
   'ui.enabled': row(boolean(), 'true', 'Serve the web console.'),
 }
 

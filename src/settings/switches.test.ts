@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { absenceOf, type CapabilityId, capabilities } from './capabilities.ts'
+import { type CapabilityId, capabilities } from './capabilities.ts'
 import { loadSettings } from './load.ts'
 import { keys, settingsTable, testSettings } from './settings.ts'
 import { capabilityStates } from './switches.ts'
@@ -12,9 +12,6 @@ const load = (...argv: readonly string[]) => loadSettings({ argv, env: {}, cwd: 
 test('a capability is on, off with the place of its setting, or absent with a sentence', () => {
   const states = (...argv: readonly string[]) =>
     Object.fromEntries(capabilityStates(load(...argv)).map(({ id, state, because }) => [id, because ?? state]))
-  const absent = {
-    mcp: 'The MCP endpoint is not in this version of Ketch.',
-  }
   assert.deepEqual(states(), {
     tls: 'svc.broker.tls is false (default).',
     sasl: 'svc.broker.sasl.enabled is false (default).',
@@ -23,10 +20,11 @@ test('a capability is on, off with the place of its setting, or absent with a se
     'remote-tier': 'svc.storage.remote.path is unset (default).',
     compaction: 'on',
     'schema-registry': 'on',
-    ...absent,
+    mcp: 'svc.mcp.enabled is false (default).',
   })
   const sasl = ['--svc.broker.sasl.enabled=true', '--svc.broker.acl.enabled=true']
-  assert.deepEqual(states(...sasl, '--svc.admin.message-export-enabled=false', '--svc.storage.remote.path=/tables'), {
+  const more = ['--svc.storage.remote.path=/tables', '--svc.mcp.enabled=true', '--svc.mcp.token=a-token']
+  assert.deepEqual(states(...sasl, '--svc.admin.message-export-enabled=false', ...more), {
     tls: 'svc.broker.tls is false (default).',
     sasl: 'on',
     acls: 'on',
@@ -34,7 +32,7 @@ test('a capability is on, off with the place of its setting, or absent with a se
     'remote-tier': 'on',
     compaction: 'on',
     'schema-registry': 'on',
-    ...absent,
+    mcp: 'on',
   })
 })
 
@@ -53,17 +51,4 @@ test('every setting that waits for a capability names one that this version does
     const { key, isHere } = capabilities[id]
     if (key !== null) assert.equal(waiting.includes(key), !isHere, `${id}: ${key}`)
   }
-})
-
-test('a start that asks for an absent capability ends with its sentence', () => {
-  const asks: Partial<Record<CapabilityId, readonly string[]>> = {
-    mcp: ['--svc.mcp.enabled=true', '--svc.mcp.token=a-token'],
-  }
-  const asked = ids.filter(id => {
-    const { key, isHere } = capabilities[id]
-    return !isHere && key !== null && settingsTable[key].fallback() !== true
-  })
-  assert.deepEqual(asked.toSorted(), Object.keys(asks).toSorted())
-  for (const id of asked)
-    assert.throws(() => load(...asks[id]!), { message: new RegExp(`\\(command line\\), but ${absenceOf(id)}; takes `) })
 })

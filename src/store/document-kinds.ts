@@ -5,6 +5,7 @@
 /** Each kind, the content of its documents, and the room that reads them. */
 const kinds = Object.freeze({
   acl: 'the rules of one principal (auth)',
+  'agent-confirmations': 'the changes that agents have asked for and not yet confirmed (mcp)',
   broker: 'one broker that lives (cluster)',
   catalogue: 'the cluster id and every topic (log)',
   console: 'the users of the console (auth)',

@@ -143,6 +143,30 @@ const cases: Record<DocumentKind, Case> = {
       assert.equal((await session.ask('GET', '/api/v1/acls/wrong')).code, 'UNREADABLE')
     },
   },
+  'agent-confirmations': {
+    later: JSON.stringify({ format: 2, way: 'telepathy' }),
+    // It confirms nothing, so nothing is lost with it.
+    isRepaired: true,
+    seed: async () => spots('pending', form => form),
+    async check(broker, { store }) {
+      const wire = await broker.connect()
+      await eventually('the topic is there', async () => (await topicError(wire, 'orders')) === 0)
+      const asked = { topic: 'orders' }
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'delete_topic', arguments: asked } }
+      const answer = await fetch(`${broker.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          accept: 'application/json, text/event-stream',
+          authorization: `Bearer ${AGENTS_TOKEN}`,
+          'content-type': 'application/json',
+        },
+        body: JSON.stringify(body),
+      })
+      assert.match(await answer.text(), /confirm/)
+      const { fields } = (await store.load('agent-confirmations', 'pending'))!
+      for (const form of FORMS) assert.equal(fields.has(form), false)
+    },
+  },
   broker: {
     later: '{"shard":1}',
     isRepaired: true,
@@ -501,8 +525,13 @@ async function coordinatorOf(brokers: readonly TestBroker[], key: string): Promi
   return await brokers.find(each => each.port === port)!.connect()
 }
 
+const AGENTS_TOKEN = 'a token of more than thirty-two characters'
+
 const SETTINGS: Partial<Values> = {
   'admin.password': PASSWORD,
+  'mcp.enabled': true,
+  'mcp.mutations-enabled': true,
+  'mcp.token': AGENTS_TOKEN,
   'broker.expiry': 1_000,
   'broker.drain-timeout': 2_000,
   'storage.worker.lease-duration': 2_000,

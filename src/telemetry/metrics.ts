@@ -304,6 +304,12 @@ const table = Object.freeze({
     'Requests that the registry refused, by error_code: 42201 is an invalid schema, 409 an incompatible one.',
     OURS,
   ),
+  'svc.mcp.calls': counter(
+    ['tool', 'result'],
+    'Calls of agents, by the tool, resource or prompt (unknown: no tool has the name) and by the result: ok, preview, or the code of the error.',
+    OURS,
+  ),
+  'svc.mcp.duration': timer(['tool'], 'Time of a call of an agent, without the wait for its turn.', OURS),
   'svc.storage.append.refusals': counter(
     ['reason'],
     'Appends of which the store wrote nothing, because another broker leads (fenced), the log ends at another offset (misplaced), or the stream is removed (gone) or damaged.',

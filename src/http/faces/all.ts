@@ -5,16 +5,17 @@ import type { AnyRoute, HttpRooms } from '../route.ts'
 import { allRoutes } from '../routes/all.ts'
 import { actuatorFace, isActuator } from './actuator.ts'
 import { ADMIN_PATH, adminFace } from './admin.ts'
+import { agentsFace } from './agents.ts'
 import { catalogFace } from './catalog.ts'
 import { consoleFace } from './console.ts'
 import type { Face } from './face.ts'
 
 /**
  * Opens the faces. `routes` are those of all faces that follow Ketch's own rules; their paths tell them apart. The
- * catalog follows Iceberg's, and its routes are its own.
+ * catalog and the agent tools follow rules of others, and their routes are their own.
  */
 export function openFaces(
-  { accounts, clock, settings }: Pick<HttpRooms, 'accounts' | 'clock' | 'settings'>,
+  { accounts, clock, settings, agents }: Pick<HttpRooms, 'accounts' | 'clock' | 'settings' | 'agents'>,
   routes: readonly AnyRoute[] = allRoutes,
 ): readonly Face[] {
   const access = { accounts, clock, isScrapeOpen: settings.get('admin.anonymous-prometheus') }
@@ -23,6 +24,7 @@ export function openFaces(
     adminFace(access, routes.filter(isAdmin)),
     actuatorFace(access, routes.filter(isActuator)),
     catalogFace(access, settings),
+    ...(agents === null ? [] : [agentsFace({ accounts, settings }, agents)]),
     consoleFace(
       access,
       routes.filter(route => !isAdmin(route) && !isActuator(route)),

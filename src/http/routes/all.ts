@@ -3,6 +3,7 @@
 import type { AnyRoute } from '../route.ts'
 import { aclRoutes } from './acls.ts'
 import { actuatorRoutes } from './actuator.ts'
+import { agentToolRoutes } from './agent-tools.ts'
 import { authRoutes } from './auth.ts'
 import { brokerRoutes } from './brokers.ts'
 import { capabilityRoutes } from './capabilities.ts'
@@ -30,6 +31,7 @@ import { userRoutes } from './users.ts'
 const operations: readonly AnyRoute[] = [
   ...aclRoutes,
   ...actuatorRoutes,
+  ...agentToolRoutes,
   ...authRoutes,
   ...brokerRoutes,
   ...capabilityRoutes,
