@@ -104,6 +104,7 @@ export function openTables(path: string, leastAhead: number): Tables {
     async commit(changes) {
       checkUsable()
       if (changes.length === 0) return
+      const { newest: former } = measure(file)
       // Every operation returns its own promise; the promise of the batch tells the same for all.
       const fates = new Set<Promise<boolean>>()
       const whole = root.batch(() => {
@@ -124,6 +125,9 @@ export function openTables(path: string, leastAhead: number): Tables {
         throw failed
       })
       root.resetReadTxn()
+      // On a full disk lmdb was seen to resolve the promise of a batch that it had not written. The journal is deleted up
+      // to a checkpoint, so only the file itself counts.
+      if (measure(file).newest <= former) throw new Error('lmdb could not commit: its file has no new transaction')
       fillAhead(file, leastAhead)
     },
     async close() {
@@ -223,8 +227,15 @@ function fillLockFile(path: string): void {
   }
 }
 
-/** Returns the size of an lmdb file, and the size that its newest state needs (null: no meta page can be read). */
-function measure(file: number): { readonly size: number; readonly needed: number | null } {
+interface Measured {
+  readonly size: number
+  /** The size that the newest state needs; null if no meta page can be read. */
+  readonly needed: number | null
+  /** The number of the newest transaction; -1 if no meta page can be read. */
+  readonly newest: bigint
+}
+
+function measure(file: number): Measured {
   const { size } = fs.fstatSync(file)
   let needed: number | null = null
   let newest = -1n
@@ -238,5 +249,5 @@ function measure(file: number): { readonly size: number; readonly needed: number
     newest = transaction
     needed = (Number(bytes.readBigUInt64LE(144)) + 1) * bytes.readUInt32LE(48)
   }
-  return { size, needed }
+  return { size, needed, newest }
 }
