@@ -85,8 +85,8 @@ export async function moveJob(
 
 export interface MovedJob {
   readonly kind: 'moved'
-  readonly now: ShownJob
-  readonly then: ShownJob
+  readonly before: ShownJob
+  readonly after: ShownJob
 }
 
 /** Resolves to the job as it is and as the move would leave it, and changes nothing. Null if no job has this id. */
@@ -100,7 +100,7 @@ export async function previewMove(
   const job = jobs.get(id)
   if (job === undefined) return null
   const moved = move(job)
-  return moved.kind === 'moved' ? { kind: 'moved', now: shownJob(job), then: shownJob(moved.job) } : moved
+  return moved.kind === 'moved' ? { kind: 'moved', before: shownJob(job), after: shownJob(moved.job) } : moved
 }
 
 /** The members of a job that change when it moves. */
@@ -112,8 +112,7 @@ export const JOB_CHANGED = 'The offload job has moved since it was shown.'
 export function movedFrom(expected: JobState, move: (job: OffloadJob) => Move): (job: OffloadJob) => Move {
   return job => {
     const { status, isSuspended, attempts } = job
-    const isSame =
-      status === expected.status && isSuspended === expected.suspended && attempts === expected.attempts
+    const isSame = status === expected.status && isSuspended === expected.suspended && attempts === expected.attempts
     return isSame ? move(job) : { kind: 'refused', why: JOB_CHANGED }
   }
 }

@@ -8,7 +8,17 @@ import type { Settings } from '../settings/settings.ts'
 import { cancel, type Move, type OffloadJob, retry } from '../tier/offload/jobs.ts'
 import type { RemoteTier } from '../tier/remote/remote-tier.ts'
 import { type Declined, declined, isDeclined } from './declined.ts'
-import { countJobs, findJob, JOB_CHANGED, type JobState, moveJob, movedFrom, previewMove, readJobs, retryFailed } from './offload-jobs.ts'
+import {
+  countJobs,
+  findJob,
+  JOB_CHANGED,
+  type JobState,
+  movedFrom,
+  moveJob,
+  previewMove,
+  readJobs,
+  retryFailed,
+} from './offload-jobs.ts'
 import { pageOf } from './paging.ts'
 import { findTopic } from './reach.ts'
 import { withTier } from './remote-storage.ts'
@@ -66,13 +76,13 @@ export async function previewJob(
   rooms: ShownJobRooms,
   id: string,
   by: keyof typeof MOVES,
-): Promise<{ readonly now: ShownJob; readonly then: ShownJob } | Declined> {
+): Promise<{ readonly before: ShownJob; readonly after: ShownJob } | Declined> {
   const tiered = withTier(rooms)
   if (isDeclined(tiered)) return tiered
   const moved = await previewMove(tiered, id, MOVES[by])
   if (moved === null) return noJob(id)
   if (moved.kind !== 'moved') return declined(moved.kind === 'refused' ? 'CONFLICT' : 'UNREADABLE', moved.why)
-  return { now: moved.now, then: moved.then }
+  return { before: moved.before, after: moved.after }
 }
 
 /**

@@ -141,8 +141,7 @@ async function planNew(
   const full = objectionToMore(subject)
   if (full !== null) return full
   const version = nextVersion(subject)
-  if (request.version !== undefined && request.version !== version)
-    return refusals.wrongVersion()
+  if (request.version !== undefined && request.version !== version) return refusals.wrongVersion()
   const verdict = await checkAll(rooms, subject, candidate, force)
   if (verdict === null) return { kind: 'add', candidate, version }
   return isRefusal(verdict) ? verdict : refusals.incompatible(subject.name, verdict.messages)
