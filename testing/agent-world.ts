@@ -12,6 +12,7 @@ import { jobId, newJob, type OffloadJob } from '../src/tier/offload/jobs.ts'
 import { adminClient } from './admin-client.ts'
 import { AGENT_SETTINGS, agentAt } from './agent-client.ts'
 import { type CleanUp, startBroker } from './broker.ts'
+import { eventually } from './eventually.ts'
 import { append, commit } from './group-calls.ts'
 import { createMemoryStore } from './sim/memory-store.ts'
 import { newFolder } from './store-folder.ts'
@@ -68,7 +69,7 @@ export async function openAgentWorld(cleanUp: CleanUp, options: AgentWorldOption
 }
 
 /** Fills an empty broker. Resolves with the ids of the offload jobs. */
-export async function fill({ ask, wire, jobs }: AgentWorld) {
+export async function fill({ ask, wire, jobs, store }: AgentWorld) {
   await createOrders({ ask, wire })
   await commit(wire, 'readers', { 0: 5, 1: 2 })
   const value = { type: 'AVRO', schema: orderSchema() }
@@ -77,6 +78,10 @@ export async function fill({ ask, wire, jobs }: AgentWorld) {
   await ask('POST', '/groups/readers/offsets/reset', { to: 'earliest', dryRun: true })
   const remote = { 'remote.storage.enable': 'true' }
   const { id: topicId } = await ask('POST', '/topics', { name: 'archived', partitions: 1, configs: remote })
+  await eventually(
+    'the leader has noted its segments',
+    async () => (await store.version('segments', `${topicId}:0`)) > 0,
+  )
   const job = (base: number, changes: Partial<OffloadJob>): OffloadJob => {
     const segment = { partition: 0, base, next: base + 10, bytes: 100, plainBytes: 200, sealedAtMs: 1_000 }
     return { ...newJob({ ...segment, topicId, topicName: 'archived', maxAttempts: 2 }, 2_000), ...changes }

@@ -241,9 +241,9 @@ const cases: readonly Case[] = [
         leaders.map(({ end }: Json) => end),
         [12, 6, 0],
       )
-      const { value } = await ask('GET', '/topics/orders/partitions/1/messages/5?decode=registry')
+      const { value } = await ask('GET', '/topics/orders/messages/1/5?decode=registry')
       assert.deepEqual([value.text, value.schema.id], ['{"id":7}', 1])
-      const first = await ask('GET', '/topics/orders/partitions/0/messages/10')
+      const first = await ask('GET', '/topics/orders/messages/0/10')
       assert.deepEqual([first.key.text, first.value.text], ['k', SECRET])
     },
     raced: 'PREVIEW_OUTDATED',
