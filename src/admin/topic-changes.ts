@@ -153,7 +153,8 @@ async function findNewest({ catalogue }: Pick<ReachRooms, 'catalogue'>, name: st
 
 /**
  * Deletes the oldest records of partitions of a topic. Partitions do not wait for each other: each row has the result
- * of one partition. Resolves to a refusal if every partition refuses.
+ * of one partition. Resolves to a refusal if every partition refuses. Another broker that leads a partition is told the
+ * name of the topic, because the protocol has no id for it there: it must not be another topic by then.
  */
 export async function deleteOldestRecords(
   rooms: ReachRooms,

@@ -1,7 +1,9 @@
-// Lists in previews and in answers of changes. A list that has no end would push out the rest of the answer, and a
+// Lists in previews and in answers of changes. A list without an end would push out the rest of the answer, and a
 // change has no second page: its confirmation is used up. So the first rows are shown, with the number of all.
 
-const MOST_SHOWN = 50
+const MOST_ROWS = 50
+/** Of the rows as JSON, so that two lists fit into an answer. */
+const MOST_BYTES = 6 * 1024
 
 export interface FirstRows<T> {
   readonly total: number
@@ -10,5 +12,12 @@ export interface FirstRows<T> {
 }
 
 export function firstRows<T>(all: readonly T[]): FirstRows<T> {
-  return { total: all.length, rows: all.slice(0, MOST_SHOWN) }
+  const rows: T[] = []
+  let bytes = 0
+  for (const row of all.slice(0, MOST_ROWS)) {
+    bytes += Buffer.byteLength(JSON.stringify(row))
+    if (bytes > MOST_BYTES && rows.length > 0) break
+    rows.push(row)
+  }
+  return { total: all.length, rows }
 }

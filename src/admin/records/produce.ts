@@ -31,7 +31,7 @@ export interface ExpectedRecords {
   readonly digest: string
 }
 
-/** What a record would be: its place, its sizes in bytes, and its schemas. */
+/** A record that would be written: its place, its sizes in bytes, and its schemas. */
 export interface PlannedRecord {
   readonly partition: number
   /** Null without a key. */

@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { connectAgent } from '../../../testing/agent-client.ts'
 import {
   type AgentWorld,
   type AgentWorldOptions,
@@ -464,6 +465,38 @@ for (const each of cases) {
       [...(await world.store.load('agent-confirmations', 'pending'))!.fields.values()].map(String),
     )
     assert.ok(!kept.includes(SECRET) && !kept.includes(confirm), 'the store has no contents and no value')
+  })
+
+  test(`${each.tool} is made by the v2 client when a person accepts what was shown`, async t => {
+    const world = await open(t)
+    await each.disturb(world)
+    await each.restore?.(world)
+    const asked: string[] = []
+    let action: 'accept' | 'decline' = 'decline'
+    const client = await connectAgent(t, world.url, {
+      capabilities: { elicitation: { form: {} } },
+      versionNegotiation: { mode: { pin: '2026-07-28' } },
+    })
+    client.setRequestHandler('elicitation/create', async ({ params }) => {
+      asked.push(params.message)
+      return action === 'accept' ? { action, content: { apply: true } } : { action }
+    })
+    const call = async (): Promise<Json> =>
+      (await client.callTool({ name: each.tool, arguments: each.args(world) })).structuredContent
+    const shown = await each.shown(world)
+    const before = await stateOf(world)
+    assert.equal((await call()).error, 'DECLINED')
+    assert.deepEqual(await stateOf(world), before)
+    action = 'accept'
+    const applied = await call()
+    assert.equal(applied.error, undefined, JSON.stringify(applied))
+    const expected: Json = await each.applied(world)
+    if (each.tool === 'delete_topic') expected.deleted.id = (shown as Json).topic.id
+    assert.deepEqual(applied, { untrusted_data: expected })
+    await each.effect(world)
+    assert.equal(asked.length, 2)
+    assert.deepEqual(JSON.parse(asked[0]!.slice(asked[0]!.indexOf('{'))), shown)
+    assert.ok(!asked[0]!.includes(SECRET))
   })
 
   if (each.raced !== null)

@@ -1,6 +1,6 @@
-// With svc.mcp.mutations-enabled=false no sequence of calls changes the store: random calls of every tool, of tools that
-// are not listed, and with guessed confirmations. The same calls with changes on must change something, or the test
-// would show nothing.
+// With svc.mcp.mutations-enabled=false no sequence of calls changes the store: random calls of every tool, of tools
+// that are not listed, and with guessed confirmations. The same calls with changes on must change something, or the
+// test would show nothing.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

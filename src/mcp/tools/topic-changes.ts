@@ -196,8 +196,8 @@ export const topicChangeTools = [
           shown: {
             change: 'produce records',
             topic: { name, id: topic.id, partitions: topic.partitions },
-            records: firstRows(records),
             batches: firstRows(batches),
+            records: firstRows(records),
           },
           // Any partition takes a record without a key, so the one of the first call is no part of the state.
           state: digestOf({ id: topic.id, partitions: topic.partitions, digest }),

@@ -29,7 +29,10 @@ async function startTwo(t: TestContext) {
   return [one, two] as const
 }
 
-/** Shows the change on one broker, and sends the value to both at once. Resolves with the answer of the one that made it. */
+/**
+ * Lets one broker show the change, and sends the value to both at once. Resolves with the answer of the one that made
+ * it.
+ */
 async function onceOfTwo(from: Agent, others: readonly Agent[], tool: string, args: Record<string, unknown>) {
   const { structured, isError } = await from.call(tool, args)
   assert.equal(isError, false, JSON.stringify(structured))

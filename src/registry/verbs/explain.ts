@@ -14,10 +14,10 @@ import {
 } from '../state/subject.ts'
 import { objectionToSubject } from '../subject-names.ts'
 import { isUnusable } from '../work/unusable.ts'
-import { candidateOf, refusalOf, withObjects } from './candidate.ts'
+import { candidateOf, refusalOf } from './candidate.ts'
 import { checkOne, groupOf, inForce } from './compatibility.ts'
 import { contentOf, sourceOf } from './dependencies.ts'
-import { findExact, findVersion } from './find.ts'
+import { findVersion } from './find.ts'
 import { hasVersions, rowOf, type VersionName, versionOf } from './look-up.ts'
 import { type SchemaOfSubject, type SchemaRequest, schemaOfSubject, type VerbRooms } from './rooms.ts'
 
@@ -68,13 +68,11 @@ export async function explain(
   const candidate = await candidateOf(rooms, request, { own: subject, isNormalized: normalize || now.isNormalizing })
   if (isRefusal(candidate)) return candidate
   const latest = latestLive(subject)
-  const found = await findVersion(rooms, subject, candidate)
-  if (isRefusal(found)) return found
+  const existing = await findVersion(rooms, subject, candidate)
+  if (isRefusal(existing)) return existing
   // As in a registration: a schema without metadata takes over that of the newest version.
-  const previous = latest === null ? null : await contentOf(state, latest.guid)
-  const metadata = candidate.content.metadata ?? previous?.metadata ?? null
-  const ruleSet = candidate.content.ruleSet ?? previous?.ruleSet ?? null
-  const existing = found ?? findExact(liveVersions(subject), withObjects(candidate, { metadata, ruleSet }))
+  const metadata =
+    candidate.content.metadata ?? (latest === null ? null : (await contentOf(state, latest.guid)).metadata)
   const compared: number[] = []
   const misfits: Misfit[] = []
   for (const row of force.level === 'NONE' ? [] : liveVersions(subject).toReversed()) {
