@@ -12,6 +12,6 @@ test('a list shows its first rows, and how many there are', () => {
 test('long rows are fewer, and one is always there', () => {
   const long = (length: number) => 'x'.repeat(length)
   assert.equal(firstRows(Array.from({ length: 50 }, () => long(1_000))).rows.length, 6)
-  assert.deepEqual(firstRows([long(10_000), 'y']), { total: 2, rows: [long(10_000), 'y'] })
+  assert.deepEqual(firstRows([long(10_000), 'y']), { total: 2, rows: [long(10_000)] })
   assert.deepEqual(firstRows(['y', long(10_000)]), { total: 2, rows: ['y'] })
 })
