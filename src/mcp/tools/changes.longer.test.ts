@@ -555,6 +555,22 @@ test('records that are written after the preview do not change what it does', as
   assert.deepEqual([leaders[0].start, leaders[0].end], [10, 12])
 })
 
+test('on a topic that is written all the time each change can be made', async t => {
+  const { agent, wire } = await open(t)
+  const topic = 'orders'
+  for (const [tool, args] of [
+    ['produce', { topic, messages: [{ key: { text: 'k' } }] }],
+    ['alter_topic', { topic, set: { 'retention.ms': '60000000' } }],
+    ['add_partitions', { topic, count: 3 }],
+    ['delete_topic', { topic }],
+  ] as const) {
+    const { confirm } = (await agent.call(tool, args)).structured
+    await append(wire, 0, ['meanwhile'])
+    const { structured, isError } = await agent.call(tool, { ...args, confirm })
+    assert.equal(isError, false, JSON.stringify(structured))
+  }
+})
+
 test('a record without a key goes to the partition of the preview, and with the schema of the preview', async t => {
   const { agent, ask } = await open(t)
   for (let n = 0; n < 8; n++) {

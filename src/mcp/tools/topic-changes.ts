@@ -30,7 +30,12 @@ export const topicChangeTools = [
     title: 'Create a topic',
     description:
       'Creates a topic. The preview shows its partitions, its replication factor, and the configs that it would have from the call or from the settings of the broker.',
-    input: z.strictObject({ topic: topicArgument, partitions, replicationFactor, configs }),
+    input: z.strictObject({
+      topic: topicArgument,
+      partitions,
+      replicationFactor,
+      configs: configs.meta({ description: 'The values of configs by their names, such as retention.ms, as text.' }),
+    }),
     audited: ['topic', 'partitions', 'replicationFactor', 'configs'],
     isDestructive: false,
     changes: {
