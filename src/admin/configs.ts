@@ -40,6 +40,7 @@ import type {
   ConfigType,
   TopicConfigEntry,
 } from './contract.ts'
+import { checkExpected } from './expected-topic.ts'
 import { describeKafkaConfigs, type KafkaConfigRooms, settingBehind } from './kafka-configs.ts'
 import { levelObjection, listLoggers, setLevels } from './loggers.ts'
 import { checkRemoteTopic, type RemoteTopicRooms } from './remote-topics.ts'
@@ -192,7 +193,13 @@ function unknownTopic(name: string): Refusal {
 }
 
 /** Returns the overrides that the topic has after the change, or a refusal. */
-function editTopic(rooms: ConfigRooms, topic: Topic, { edits, isWhole }: ConfigChange): Topic['configs'] | Refusal {
+export function editTopic(
+  rooms: ConfigRooms,
+  topic: Topic,
+  { edits, isWhole, expected }: ConfigChange,
+): Topic['configs'] | Refusal {
+  const changed = checkExpected(topic, expected)
+  if (changed !== null) return changed
   const { settings } = rooms
   const pattern = matchPattern(settings, topic.name)
   const configs: Record<string, string> = isWhole ? {} : { ...topic.configs }

@@ -3,6 +3,7 @@
 
 import type { ShownConfig } from '../api/topics.ts'
 import type { Refusal } from '../protocol/errors.ts'
+import type { ExpectedTopic } from './expected-topic.ts'
 
 export interface NewTopicRequest {
   readonly name: string
@@ -74,6 +75,8 @@ export interface ConfigEdit {
 
 export interface ConfigChange {
   readonly resource: ConfigResource
+  /** The topic as it was shown; another one is not changed. */
+  readonly expected?: ExpectedTopic | undefined
   /** True: every config that the change does not name loses its override. */
   readonly isWhole: boolean
   readonly edits: readonly ConfigEdit[]
@@ -90,6 +93,8 @@ export interface CreatedTopic {
 
 export interface NewPartitionsRequest {
   readonly name: string
+  /** The topic as it was shown; another one is not changed. */
+  readonly expected?: ExpectedTopic | undefined
   /** The number of partitions afterwards, not the number of new ones. */
   readonly count: number
   /** Null: the broker decides. Otherwise the brokers of each new partition. */

@@ -6,7 +6,16 @@ import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { systemRandom } from '../base/random.ts'
 import { JobDocuments } from '../tier/offload/job-documents.ts'
 import { cancel, claim, fail, jobId, newJob, type OffloadJob, retry } from '../tier/offload/jobs.ts'
-import { countJobs, findJob, moveJob, readJobs, retryFailed } from './offload-jobs.ts'
+import {
+  countJobs,
+  findJob,
+  JOB_CHANGED,
+  movedFrom,
+  moveJob,
+  previewMove,
+  readJobs,
+  retryFailed,
+} from './offload-jobs.ts'
 
 const REMOTE = { 'remote.storage.enable': 'true' }
 
@@ -125,4 +134,35 @@ test('jobs that cannot be read are named by their topic, and those of other topi
   assert.equal((await moveJob(rooms, jobId(job('orders', 0)), retry))?.kind, 'unreadable')
   const { retried, unreadable: unread } = await retryFailed(rooms, null)
   assert.deepEqual([retried, unread.length], [1, 1])
+})
+
+test('a preview shows a job before and after a move, and changes nothing', async () => {
+  const { rooms, documents } = await world([suspended('orders', 0), job('orders', 10, { status: 'done' })])
+  const id = jobId(job('orders', 0))
+  const before = await documents.of(topicIdOf('orders'))
+  const preview = await previewMove(rooms, id, retry)
+  assert.ok(preview?.kind === 'moved')
+  assert.deepEqual(
+    [preview.before, preview.after].map(each => [each.status, each.suspended, each.attempts]),
+    [
+      ['failed', true, 1],
+      ['pending', false, 0],
+    ],
+  )
+  assert.equal((await previewMove(rooms, jobId(job('orders', 10)), retry))?.kind, 'refused')
+  assert.equal(await previewMove(rooms, jobId(job('orders', 20)), retry), null)
+  assert.deepEqual(await documents.of(topicIdOf('orders')), before)
+})
+
+test('a job is moved from the expected state only', async () => {
+  const { rooms } = await world([suspended('orders', 0)])
+  const id = jobId(job('orders', 0))
+  const state = { status: 'failed', suspended: true, attempts: 1 } as const
+  for (const other of [{ status: 'pending' }, { suspended: false }, { attempts: 2 }] as const)
+    assert.deepEqual(await moveJob(rooms, id, movedFrom({ ...state, ...other }, retry)), {
+      kind: 'refused',
+      why: JOB_CHANGED,
+    })
+  assert.equal((await moveJob(rooms, id, movedFrom(state, retry)))?.kind, 'moved')
+  assert.deepEqual(await moveJob(rooms, id, movedFrom(state, retry)), { kind: 'refused', why: JOB_CHANGED })
 })

@@ -83,6 +83,40 @@ export async function moveJob(
   })
 }
 
+export interface MovedJob {
+  readonly kind: 'moved'
+  readonly before: ShownJob
+  readonly after: ShownJob
+}
+
+/** Resolves to the job as it is and as the move would leave it, and changes nothing. Null if no job has this id. */
+export async function previewMove(
+  { remoteTier }: JobRooms,
+  id: string,
+  move: (job: OffloadJob) => Move,
+): Promise<MovedJob | Exclude<JobMove, { kind: 'moved' }> | null> {
+  const jobs = await remoteTier.jobs.of(topicIdOf(id))
+  if (isUnreadable(jobs)) return jobs
+  const job = jobs.get(id)
+  if (job === undefined) return null
+  const moved = move(job)
+  return moved.kind === 'moved' ? { kind: 'moved', before: shownJob(job), after: shownJob(moved.job) } : moved
+}
+
+/** The members of a job that change when it moves. */
+export type JobState = Pick<ShownJob, 'status' | 'suspended' | 'attempts'>
+
+export const JOB_CHANGED = 'The offload job has moved since it was shown.'
+
+/** Returns the move of a job that is made only in this state. */
+export function movedFrom(expected: JobState, move: (job: OffloadJob) => Move): (job: OffloadJob) => Move {
+  return job => {
+    const { status, isSuspended, attempts } = job
+    const isSame = status === expected.status && isSuspended === expected.suspended && attempts === expected.attempts
+    return isSame ? move(job) : { kind: 'refused', why: JOB_CHANGED }
+  }
+}
+
 export interface Retried {
   readonly retried: number
   readonly unreadable: readonly UnreadableJobs[]

@@ -15,6 +15,7 @@ import {
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../protocol/errors.ts'
 import type { NewPartitionsRequest, TopicOutcome } from './contract.ts'
+import { checkExpected } from './expected-topic.ts'
 import { checkReplicas, checkSize, factorOf, withAssigned } from './replicas.ts'
 import { type CreateOptions, checkCount, late, type TopicRooms, withinTime } from './topics.ts'
 
@@ -70,9 +71,12 @@ function placed(
 
 function check(
   { settings, cluster }: TopicRooms,
-  { name, count, assignments }: NewPartitionsRequest,
-  { partitions, placement }: Topic,
+  { name, count, assignments, expected }: NewPartitionsRequest,
+  topic: Topic,
 ): Refusal | null {
+  const changed = checkExpected(topic, expected)
+  if (changed !== null) return changed
+  const { partitions, placement } = topic
   if (count === partitions) return because(INVALID_PARTITIONS, `Topic already has ${partitions} partition(s).`)
   if (count < partitions) {
     return because(

@@ -8,7 +8,17 @@ import type { Settings } from '../settings/settings.ts'
 import { cancel, type Move, type OffloadJob, retry } from '../tier/offload/jobs.ts'
 import type { RemoteTier } from '../tier/remote/remote-tier.ts'
 import { type Declined, declined, isDeclined } from './declined.ts'
-import { countJobs, findJob, moveJob, readJobs, retryFailed } from './offload-jobs.ts'
+import {
+  countJobs,
+  findJob,
+  JOB_CHANGED,
+  type JobState,
+  movedFrom,
+  moveJob,
+  previewMove,
+  readJobs,
+  retryFailed,
+} from './offload-jobs.ts'
 import { pageOf } from './paging.ts'
 import { findTopic } from './reach.ts'
 import { withTier } from './remote-storage.ts'
@@ -46,14 +56,33 @@ export async function showJob(rooms: ShownJobRooms, id: string): Promise<ShownJo
   return 'kind' in found ? declined('UNREADABLE', found.why) : found
 }
 
-/** Gives a failed or cancelled job all of its attempts again. Throws what the store throws. */
-export async function retryJob(rooms: ShownJobRooms, id: string): Promise<ShownJob | Declined> {
-  return await move(rooms, id, retry)
+/**
+ * Gives a failed or cancelled job all of its attempts again; with `expected` only in this state. Throws what the store
+ * throws.
+ */
+export async function retryJob(rooms: ShownJobRooms, id: string, expected?: JobState): Promise<ShownJob | Declined> {
+  return await move(rooms, id, retry, expected)
 }
 
-/** Cancels a pending or failed job. Throws what the store throws. */
-export async function cancelJob(rooms: ShownJobRooms, id: string): Promise<ShownJob | Declined> {
-  return await move(rooms, id, cancel)
+/** Cancels a pending or failed job; with `expected` only in this state. Throws what the store throws. */
+export async function cancelJob(rooms: ShownJobRooms, id: string, expected?: JobState): Promise<ShownJob | Declined> {
+  return await move(rooms, id, cancel, expected)
+}
+
+const MOVES = { retry, cancel } as const
+
+/** Resolves to a job as it is and as the move would leave it, and changes nothing. Throws what the store throws. */
+export async function previewJob(
+  rooms: ShownJobRooms,
+  id: string,
+  by: keyof typeof MOVES,
+): Promise<{ readonly before: ShownJob; readonly after: ShownJob } | Declined> {
+  const tiered = withTier(rooms)
+  if (isDeclined(tiered)) return tiered
+  const moved = await previewMove(tiered, id, MOVES[by])
+  if (moved === null) return noJob(id)
+  if (moved.kind !== 'moved') return declined(moved.kind === 'refused' ? 'CONFLICT' : 'UNREADABLE', moved.why)
+  return { before: moved.before, after: moved.after }
 }
 
 /**
@@ -72,12 +101,18 @@ export async function retryFailedJobs(
   return { retried, unreadable: [...unreadable] }
 }
 
-async function move(rooms: ShownJobRooms, id: string, by: (job: OffloadJob) => Move): Promise<ShownJob | Declined> {
+async function move(
+  rooms: ShownJobRooms,
+  id: string,
+  by: (job: OffloadJob) => Move,
+  expected: JobState | undefined,
+): Promise<ShownJob | Declined> {
   const tiered = withTier(rooms)
   if (isDeclined(tiered)) return tiered
-  const moved = await moveJob(tiered, id, by)
+  const moved = await moveJob(tiered, id, expected === undefined ? by : movedFrom(expected, by))
   if (moved === null) return noJob(id)
   if (moved.kind === 'moved') return moved.job
+  if (moved.why === JOB_CHANGED) return declined('PREVIEW_OUTDATED')
   return declined(moved.kind === 'refused' ? 'CONFLICT' : 'UNREADABLE', moved.why)
 }
 

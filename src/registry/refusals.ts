@@ -43,7 +43,10 @@ export const refusals = Object.freeze({
       409,
       `Schema being registered is incompatible with an earlier schema for subject "${subject}", details: [${details.join(', ')}]`,
     ),
+  /** Only for callers that say which state they have seen. */
+  outdated: () => refused(40901, 'It has changed since it was shown.'),
   invalidSchema: (message: string) => refused(42201, message),
+  wrongVersion: () => refused(42201, 'Version is not one more than previous version'),
   invalidVersion: (version: string) =>
     refused(
       42202,
@@ -55,6 +58,9 @@ export const refusals = Object.freeze({
   unsupportedMode: (mode: string) =>
     refused(42204, `Mode ${mode} is not supported. Valid values are READWRITE, READONLY and IMPORT.`),
   notPermitted: (message: string) => refused(42205, message),
+  /** Null is the whole registry. */
+  readOnly: (subject: string | null) =>
+    refused(42205, subject === null ? 'The registry is in read-only mode' : `Subject ${subject} is in read-only mode`),
   referenced: (subject: string, version: number) =>
     refused(
       42206,

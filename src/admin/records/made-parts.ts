@@ -11,8 +11,15 @@ import { type SchemaRooms, SWITCHED_OFF } from './schema-value.ts'
 export interface MadeParts {
   readonly key: Buffer | null
   readonly value: Buffer | null
+  /** The schemas that they were made with; null without one. */
+  readonly schemaIds: { readonly key: number | null; readonly value: number | null }
   /** Readers believe a header that names a schema more than the bytes, so a part that was made here must have none. */
   readonly headersLeftOut: readonly string[]
+}
+
+interface MadePart {
+  readonly bytes: Buffer | null
+  readonly schemaId: number | null
 }
 
 /** A request that gets every line wrong must not get an endless answer. */
@@ -39,19 +46,22 @@ export async function makeParts(
     return found
   }
   const fields: Record<string, string> = {}
-  const partOf = async (content: KeyOrValue | null | undefined, field: string): Promise<Buffer | null> => {
-    if (!hasSchema(content)) return bytesOf(content)
+  const partOf = async (content: KeyOrValue | null | undefined, field: string): Promise<MadePart> => {
+    if (!hasSchema(content)) return { bytes: bytesOf(content), schemaId: null }
     const encoder = await encoderOf(content.schema)
     const made = encoder.kind === 'refused' ? encoder : await encoder.encode(content.text)
-    if (Buffer.isBuffer(made)) return made
+    if (Buffer.isBuffer(made)) return { bytes: made, schemaId: 'id' in encoder ? encoder.id : null }
     fields[`${field}.${made.about}`] = made.message
-    return null
+    return { bytes: null, schemaId: null }
   }
   const made: MadeParts[] = []
   for (const [at, { key, value }] of records.entries()) {
+    const madeKey = await partOf(key, `messages.${at}.key`)
+    const madeValue = await partOf(value, `messages.${at}.value`)
     made.push({
-      key: await partOf(key, `messages.${at}.key`),
-      value: await partOf(value, `messages.${at}.value`),
+      key: madeKey.bytes,
+      value: madeValue.bytes,
+      schemaIds: { key: madeKey.schemaId, value: madeValue.schemaId },
       headersLeftOut: [
         ...(hasSchema(key) ? [SCHEMA_ID_HEADERS.key] : []),
         ...(hasSchema(value) ? [SCHEMA_ID_HEADERS.value] : []),

@@ -3,14 +3,17 @@
 // recognises a repeated request: a caller that sends it twice writes the records twice. Keys and values that name a
 // schema are made from JSON (made-parts.ts).
 
+import { createHash } from 'node:crypto'
 import type { Produced, ProducedMessages, RecordToProduce } from '../../api/messages.ts'
 import { murmur2 } from '../../base/murmur2.ts'
 import type { Random } from '../../base/random.ts'
-import { because, INVALID_TIMESTAMP, isRefusal, type Refusal } from '../../protocol/errors.ts'
+import type { Topic } from '../../log/catalogue.ts'
+import { because, INVALID_TIMESTAMP, isRefusal, MESSAGE_TOO_LARGE, type Refusal } from '../../protocol/errors.ts'
 import { encodeBatch, type NewRecord } from '../../protocol/records.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
-import { type Declined, isDeclined } from '../declined.ts'
-import { appendTo, checkPartition, findTopic, type ReachRooms } from '../reach.ts'
+import { type Declined, declined, isDeclined } from '../declined.ts'
+import { checkExpected, type ExpectedTopic, outdatedOr } from '../expected-topic.ts'
+import { appendTo, type Bounds, boundsOf, checkPartition, findTopic, type ReachRooms } from '../reach.ts'
 import { bytesOf, type MadeParts, makeParts } from './made-parts.ts'
 import type { SchemaRooms } from './schema-value.ts'
 
@@ -19,41 +22,88 @@ export interface WriteRooms extends ReachRooms, SchemaRooms {
   readonly metrics: Metrics
 }
 
+/** The places of records as a preview has shown them, so that exactly these are written. */
+export interface ExpectedRecords {
+  readonly topic: ExpectedTopic
+  /** The partition of each record. */
+  readonly partitions: readonly number[]
+  /** Of the keys and values as bytes: the newest version of a subject may be another one by now. */
+  readonly digest: string
+}
+
+/** A record that would be written: its place, its sizes in bytes, and its schemas. */
+export interface PlannedRecord {
+  readonly partition: number
+  /** Null without a key. */
+  readonly keyBytes: number | null
+  /** Null for a tombstone. */
+  readonly valueBytes: number | null
+  readonly headers: number
+  readonly keySchemaId: number | null
+  readonly valueSchemaId: number | null
+}
+
+export interface RecordsPreview {
+  readonly expected: ExpectedRecords
+  readonly topic: Topic
+  readonly records: readonly PlannedRecord[]
+  /** The sizes of the batches in bytes, and the offset behind the last record of each partition now. */
+  readonly batches: readonly { readonly partition: number; readonly bytes: number; readonly end: number }[]
+}
+
+/**
+ * Resolves to what a production of these records would write, and writes nothing. The leader judges the records only
+ * when they are written. Throws what the store throws.
+ */
+export async function previewRecords(
+  rooms: WriteRooms,
+  topicName: string,
+  given: readonly RecordToProduce[],
+): Promise<RecordsPreview | Refusal | Declined> {
+  const planned = await planRecords(rooms, topicName, given)
+  if ('kind' in planned) return planned
+  const { topic, made, places, partitions } = planned
+  const bounds = await boundsOf(rooms, places)
+  const away = bounds.find(isRefusal)
+  if (away !== undefined) return away
+  const most = topic.resolved.maxMessageBytes
+  const large = places.find(({ batch }) => batch.length > most)
+  if (large !== undefined)
+    return because(
+      MESSAGE_TOO_LARGE,
+      `The batch for partition ${large.partition} has ${large.batch.length} bytes; max.message.bytes of '${topic.name}' is ${most}.`,
+    )
+  return {
+    expected: { topic: { id: topic.id, partitions: topic.partitions }, partitions, digest: digestOf(made) },
+    topic,
+    records: made.map(({ key, value, schemaIds, headersLeftOut }, i) => ({
+      partition: partitions[i]!,
+      keyBytes: key?.length ?? null,
+      valueBytes: value?.length ?? null,
+      headers: keptHeaders(given[i]!, headersLeftOut).length,
+      keySchemaId: schemaIds.key,
+      valueSchemaId: schemaIds.value,
+    })),
+    batches: places.map(({ partition, batch }, i) => ({
+      ...{ partition, bytes: batch.length, end: (bounds[i] as Bounds).end },
+    })),
+  }
+}
+
 /**
  * Resolves to one answer for each record, in order, or to a refusal if no record was written. The records of one
  * partition are written together or not at all. If a key or value cannot be made with its schema, no record is written.
- * Throws what the store throws.
+ * With `expected` they are written only as they were shown. Throws what the store throws.
  */
 export async function produceRecords(
   rooms: WriteRooms,
   topicName: string,
   given: readonly RecordToProduce[],
+  expected?: ExpectedRecords,
 ): Promise<ProducedMessages | Refusal | Declined> {
-  const topic = await findTopic(rooms, topicName)
-  if (isRefusal(topic)) return topic
-  const made = await makeParts(rooms, given)
-  if (isDeclined(made)) return made
-  const nowMs = rooms.clock.now()
-  const anyPartition = rooms.random.below(topic.partitions)
-  const byPartition = new Map<number, { readonly at: number; readonly record: NewRecord }[]>()
-  for (const [at, each] of given.entries()) {
-    const record = recordOf(each, made[at]!, nowMs)
-    const partition = each.partition ?? partitionOf(record, topic.partitions) ?? anyPartition
-    const refusal = checkPartition(topic, partition)
-    if (refusal !== null) return refusal
-    const rows = byPartition.get(partition) ?? []
-    rows.push({ at, record })
-    byPartition.set(partition, rows)
-  }
-  for (const [partition, rows] of byPartition) {
-    const refusal = checkTimes(partition, rows)
-    if (refusal !== null) return refusal
-  }
-  const places = Array.from(byPartition, ([partition, rows]) => ({
-    topic,
-    partition,
-    batch: encodeBatch(rows.map(({ record }) => record)),
-  }))
+  const planned = await planRecords(rooms, topicName, given, expected)
+  if ('kind' in planned) return planned
+  const { byPartition, places } = planned
   const appended = await appendTo(rooms, places)
   const produced = new Array<Produced>(given.length)
   for (const [i, [partition, rows]] of [...byPartition].entries()) {
@@ -73,17 +123,76 @@ export async function produceRecords(
   return appended.every(isRefusal) ? appended[0]! : { messages: produced }
 }
 
-function recordOf(
-  { headers = [], timestamp }: RecordToProduce,
-  { key, value, headersLeftOut }: MadeParts,
-  nowMs: number,
-): NewRecord {
-  const kept = headers.filter(header => !headersLeftOut.includes(header.key))
+interface PlannedRecords {
+  readonly topic: Topic
+  readonly made: readonly MadeParts[]
+  readonly byPartition: ReadonlyMap<number, readonly { readonly at: number; readonly record: NewRecord }[]>
+  /** In the order of byPartition. */
+  readonly places: readonly { readonly topic: Topic; readonly partition: number; readonly batch: Buffer }[]
+  readonly partitions: readonly number[]
+}
+
+/** Makes the batches; with `expected` it declines if they are no longer those that were shown. */
+async function planRecords(
+  rooms: WriteRooms,
+  topicName: string,
+  given: readonly RecordToProduce[],
+  expected?: ExpectedRecords,
+): Promise<PlannedRecords | Refusal | Declined> {
+  const topic = await findTopic(rooms, topicName)
+  if (isRefusal(topic)) return topic
+  const changed = checkExpected(topic, expected?.topic)
+  if (changed !== null) return outdatedOr(changed, expected?.topic)
+  const made = await makeParts(rooms, given)
+  if (isDeclined(made)) return made
+  if (expected !== undefined && digestOf(made) !== expected.digest) return declined('PREVIEW_OUTDATED')
+  const nowMs = rooms.clock.now()
+  const anyPartition = rooms.random.below(topic.partitions)
+  const byPartition = new Map<number, { readonly at: number; readonly record: NewRecord }[]>()
+  for (const [at, each] of given.entries()) {
+    const record = recordOf(each, made[at]!, nowMs)
+    const partition =
+      expected?.partitions[at] ?? each.partition ?? partitionOf(record, topic.partitions) ?? anyPartition
+    const refusal = checkPartition(topic, partition)
+    if (refusal !== null) return refusal
+    const rows = byPartition.get(partition) ?? []
+    rows.push({ at, record })
+    byPartition.set(partition, rows)
+  }
+  for (const [partition, rows] of byPartition) {
+    const refusal = checkTimes(partition, rows)
+    if (refusal !== null) return refusal
+  }
+  const places = Array.from(byPartition, ([partition, rows]) => ({
+    topic,
+    partition,
+    batch: encodeBatch(rows.map(({ record }) => record)),
+  }))
+  const partitions = new Array<number>(given.length)
+  for (const [partition, rows] of byPartition) for (const { at } of rows) partitions[at] = partition
+  return { topic, made, byPartition, places, partitions }
+}
+
+/** Returns the SHA-256 of the keys and values, each behind its length. */
+function digestOf(made: readonly MadeParts[]): string {
+  const hash = createHash('sha256')
+  for (const { key, value } of made) {
+    hash.update(`${key?.length ?? -1}:${value?.length ?? -1};`)
+    for (const bytes of [key, value]) if (bytes !== null) hash.update(bytes)
+  }
+  return hash.digest('base64url')
+}
+
+function keptHeaders({ headers = [] }: RecordToProduce, headersLeftOut: MadeParts['headersLeftOut']) {
+  return headers.filter(header => !headersLeftOut.includes(header.key))
+}
+
+function recordOf(given: RecordToProduce, { key, value, headersLeftOut }: MadeParts, nowMs: number): NewRecord {
   return {
     key,
     value,
-    headers: kept.map(header => ({ key: header.key, value: bytesOf(header.value) })),
-    timestamp: timestamp ?? nowMs,
+    headers: keptHeaders(given, headersLeftOut).map(header => ({ key: header.key, value: bytesOf(header.value) })),
+    timestamp: given.timestamp ?? nowMs,
   }
 }
 

@@ -23,6 +23,7 @@ export interface SchemaText {
 const MOST_NAMED = 5
 
 const INCOMPATIBLE = refusals.incompatible('', []).code
+const WRONG_VERSION = refusals.wrongVersion()
 const REFERENCED = refusals.referenced('', 0).code
 
 /** The schema itself is refused: 42201 and 42209 (refusals.ts). */
@@ -65,14 +66,18 @@ export async function checkSchema(
   }
 }
 
-/** Resolves with the version that has the schema then. Declines with the first reasons if it does not fit. */
+/**
+ * Resolves with the version that has the schema then. Declines with the first reasons if it does not fit. With
+ * `version` it declines if the schema would become another version.
+ */
 export async function registerSchema(
   registry: Registry,
   subject: string,
-  text: SchemaText,
+  text: SchemaText & { readonly version?: number | undefined },
 ): Promise<RegisteredSchema | RegistryRefusal | Declined> {
   const made = await registry.register(subject, text)
   if (!isRefusal(made)) return await shownVersion(registry, made)
+  if (made.message === WRONG_VERSION.message) return declined('PREVIEW_OUTDATED')
   if (made.code !== INCOMPATIBLE) return made
   const checked = await checkSchema(registry, subject, text)
   const why = isRefusal(checked) ? null : misfitInWords(checked)
@@ -80,7 +85,7 @@ export async function registerSchema(
 }
 
 /** Returns why a schema does not fit its subject, with the first reasons; null if it fits. */
-function misfitInWords({ subject, level, failing }: CheckedSchema): string | null {
+export function misfitInWords({ subject, level, failing }: CheckedSchema): string | null {
   const [first] = failing
   if (first === undefined) return null
   const versions = failing.map(({ version }) => version).join(', ')

@@ -5,6 +5,8 @@ import type { ShownSchemaLevel, ShownSchemaMode } from '../../api/schemas.ts'
 import type { SchemaLevel, SchemaMode } from '../../api/words.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../../registry/refusals.ts'
 import type { Registry } from '../../registry/registry.ts'
+import { objectionToSubject } from '../../registry/subject-names.ts'
+import { type Declined, declined } from '../declined.ts'
 
 export async function showLevel(registry: Registry, subject: string | null): Promise<ShownSchemaLevel> {
   if (subject === null) {
@@ -16,16 +18,60 @@ export async function showLevel(registry: Registry, subject: string | null): Pro
   return { subject, level, origin, fallback: global.level }
 }
 
-/** With null the level is removed, and the rest of the configuration stays. */
+export interface ExpectedLevel {
+  /** The subject's own level, or the global one, as it was shown; null without one. */
+  readonly ownLevel: SchemaLevel | null
+}
+
+/**
+ * With null the level is removed, and the rest of the configuration stays. With `expected` the level is changed only if
+ * it is still the one that was shown.
+ */
 export async function changeLevel(
   registry: Registry,
   subject: string | null,
   level: SchemaLevel | null,
-): Promise<ShownSchemaLevel | RegistryRefusal> {
+  expected?: ExpectedLevel,
+): Promise<ShownSchemaLevel | RegistryRefusal | Declined> {
   if (level === null && subject !== null && (await registry.surveyOne(subject)).ownLevel === null)
     return refusals.noSubjectLevel(subject)
-  const changed = await registry.putConfig(subject, { compatibility: level })
-  return isRefusal(changed) ? changed : await showLevel(registry, subject)
+  const changed = await registry.putConfig(subject, { compatibility: level }, expected)
+  if (!isRefusal(changed)) return await showLevel(registry, subject)
+  return changed.code === OUTDATED ? declined('PREVIEW_OUTDATED') : changed
+}
+
+const OUTDATED = refusals.outdated().code
+
+export interface LevelPreview extends ExpectedLevel {
+  readonly before: ShownSchemaLevel
+  readonly after: ShownSchemaLevel
+  /** The names of the subjects whose level in force changes, in order. */
+  readonly changed: readonly string[]
+}
+
+/** Resolves to the levels before and after a change, and changes nothing. A change that would be refused is refused. */
+export async function previewLevel(
+  registry: Registry,
+  subject: string | null,
+  level: SchemaLevel | null,
+): Promise<LevelPreview | RegistryRefusal> {
+  const objection = subject === null ? null : objectionToSubject(subject)
+  if (objection !== null) return objection
+  const before = await showLevel(registry, subject)
+  const one = subject === null ? null : await registry.surveyOne(subject)
+  const { ownLevel, mode } = one ?? (await registry.surveyGlobal())
+  const globalLevel = one === null ? null : one.global.ownLevel
+  if (level === null && subject !== null && ownLevel === null) return refusals.noSubjectLevel(subject)
+  if (mode === 'READONLY') return refusals.readOnly(subject)
+  const inForce = level ?? before.fallback
+  const fallbackOrigin = globalLevel === null ? 'default' : 'global'
+  const origin = level === null ? fallbackOrigin : subject === null ? 'global' : 'subject'
+  const after = { ...before, level: inForce, origin } as const
+  const isChange = inForce !== before.level
+  const others = isChange && subject === null ? (await registry.surveyAll()).subjects : []
+  const inheriting = others.filter(each => each.ownLevel === null).map(each => each.subject.name)
+  const changed = isChange && subject !== null ? [subject] : inheriting
+  return { ownLevel, before, after, changed }
 }
 
 export async function showMode(registry: Registry, subject: string | null): Promise<ShownSchemaMode> {

@@ -144,3 +144,16 @@ test('only versions of the same compatibility group are compared, and the policy
   accepted(await registry.putConfig('s', { compatibilityPolicy: 'LENIENT' }))
   accepted(await registry.register('s', { schema: toy('R', { c: 'int' }), metadata: inGroup('1') }))
 })
+
+test('a level is changed only from the level that the caller has seen', async t => {
+  const registry = open(t)
+  for (const name of [null, 's']) {
+    const put = (compatibility: string | null, ownLevel: 'NONE' | 'FULL' | null) =>
+      registry.putConfig(name, { compatibility }, { ownLevel })
+    assert.match(refusedWith(await put('NONE', 'FULL')), /^40901 /)
+    assert.deepEqual(await put('NONE', null), { compatibility: 'NONE' })
+    assert.match(refusedWith(await put('FULL', null)), /^40901 /)
+    assert.deepEqual(await put(null, 'NONE'), { compatibility: null })
+    assert.match(refusedWith(await put(null, 'NONE')), /^40901 /)
+  }
+})

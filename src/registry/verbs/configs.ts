@@ -55,6 +55,11 @@ function globalConfig({ config }: Subject, defaultLevel: Level): JsonObject {
   return { compatibilityLevel: defaultLevel, ...config }
 }
 
+export interface ExpectedConfig {
+  /** The level that the subject, or the registry, has of its own now; with another one it is refused (40901). */
+  readonly ownLevel?: Level | null | undefined
+}
+
 /**
  * Changes members of a configuration: `compatibility` (the level, in any case) and those of MEMBERS. Null removes one.
  * Resolves with the members that were changed, as clients expect it.
@@ -63,8 +68,9 @@ export async function putConfig(
   rooms: VerbRooms,
   name: string | null,
   sent: JsonObject,
+  { ownLevel }: ExpectedConfig = {},
 ): Promise<JsonObject | RegistryRefusal> {
-  return (await change(rooms, name, sent, { mayOnlyRepeat: false }))!
+  return (await change(rooms, name, sent, { mayOnlyRepeat: false, ownLevel }))!
 }
 
 /** Like `putConfig`, if the level in force is all that is sent. Otherwise resolves with null and changes nothing. */
@@ -80,7 +86,7 @@ async function change(
   rooms: VerbRooms,
   name: string | null,
   sent: JsonObject,
-  { mayOnlyRepeat }: { readonly mayOnlyRepeat: boolean },
+  { mayOnlyRepeat, ownLevel }: ExpectedConfig & { readonly mayOnlyRepeat: boolean },
 ): Promise<JsonObject | RegistryRefusal | null> {
   const { state } = rooms
   const objection = name === null ? null : objectionToSubject(name)
@@ -90,7 +96,8 @@ async function change(
   const { compatibility, ...rest } = changed
   const answer = changed
   const decide = (now: Subject, global: Subject): SubjectChange<JsonObject | RegistryRefusal | null> => {
-    if ((now.mode ?? global.mode) === 'READONLY') return { answer: readOnly(name) }
+    if ((now.mode ?? global.mode) === 'READONLY') return { answer: refusals.readOnly(name) }
+    if (ownLevel !== undefined && levelOf(now) !== ownLevel) return { answer: refusals.outdated() }
     const isRepetition = Object.keys(rest).length === 0 && compatibility === inForce(rooms, now, global).level
     if (mayOnlyRepeat && !isRepetition) return { answer: null }
     const config = { ...now.config, ...(compatibility !== undefined && { compatibilityLevel: compatibility }), ...rest }
@@ -133,7 +140,7 @@ export async function deleteConfig(
   name: string | null,
 ): Promise<JsonObject | RegistryRefusal> {
   const decide = (now: Subject, mode: Mode | null): SubjectChange<JsonObject | RegistryRefusal> => {
-    if (mode === 'READONLY') return { answer: readOnly(name) }
+    if (mode === 'READONLY') return { answer: refusals.readOnly(name) }
     const isUnset = Object.keys(now.config).length === 0
     if (isUnset) return { answer: name === null ? globalConfig(now, defaultLevel) : refusals.subjectNotFound(name) }
     return { answer: name === null ? globalConfig(now, defaultLevel) : now.config, after: { ...now, config: {} } }
@@ -199,11 +206,5 @@ export async function deleteMode(
   }
   return await state.global.change<Mode>(now =>
     now.mode === null ? { answer: DEFAULT_MODE } : { answer: now.mode, after: { ...now, mode: null } },
-  )
-}
-
-function readOnly(name: string | null): RegistryRefusal {
-  return refusals.notPermitted(
-    name === null ? 'The registry is in read-only mode' : `Subject ${name} is in read-only mode`,
   )
 }

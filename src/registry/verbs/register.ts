@@ -99,7 +99,7 @@ async function plan(
 }
 
 function objectionToMode(name: string, mode: Mode, { id, version }: RegisterRequest): RegistryRefusal | null {
-  if (mode === 'READONLY') return refusals.notPermitted(`Subject ${name} is in read-only mode`)
+  if (mode === 'READONLY') return refusals.readOnly(name)
   if (id !== undefined && mode !== 'IMPORT') return refusals.notPermitted(`Subject ${name} is not in import mode`)
   if (id === undefined && mode === 'IMPORT')
     return refusals.notPermitted(
@@ -141,8 +141,7 @@ async function planNew(
   const full = objectionToMore(subject)
   if (full !== null) return full
   const version = nextVersion(subject)
-  if (request.version !== undefined && request.version !== version)
-    return refusals.invalidSchema('Version is not one more than previous version')
+  if (request.version !== undefined && request.version !== version) return refusals.wrongVersion()
   const verdict = await checkAll(rooms, subject, candidate, force)
   if (verdict === null) return { kind: 'add', candidate, version }
   return isRefusal(verdict) ? verdict : refusals.incompatible(subject.name, verdict.messages)
@@ -150,7 +149,7 @@ async function planNew(
 
 function foundAs(row: SubjectVersion, { version }: RegisterRequest): Plan | RegistryRefusal {
   if (version === undefined || version === row.version) return { kind: 'found', row }
-  return refusals.invalidSchema('Version is not one more than previous version')
+  return refusals.wrongVersion()
 }
 
 async function planImport(
