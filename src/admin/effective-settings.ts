@@ -1,9 +1,20 @@
 // Lists the settings of this broker, and where each value was written. Settings do not change until the process ends.
 
-import type { EffectiveSetting } from '../api/settings.ts'
+import type { EffectiveSetting, SettingList, SettingListQuery } from '../api/settings.ts'
 import type { Shape } from '../settings/settings.ts'
 import { fullKey, type Key, keys, type Settings, settingsTable } from '../settings/settings.ts'
 import { unitOf } from '../settings/units.ts'
+import { pageOf, searchFor } from './paging.ts'
+
+/** Returns a page of the settings. Secrets are not shown. */
+export function listSettingPage(settings: Settings, query: SettingListQuery): SettingList {
+  const isWanted = searchFor(query.q)
+  const wanted = listSettings(settings).filter(({ key, isSet }) => {
+    return isWanted(key) && (query.set === undefined || isSet === (query.set === 'true'))
+  })
+  const by = { key: ({ key }: EffectiveSetting) => key, source: ({ source }: EffectiveSetting) => source }
+  return { settings: pageOf(wanted, query, by[query.sort], by.key), total: wanted.length }
+}
 
 /** Returns all settings, sorted by key. */
 export function listSettings(settings: Settings): readonly EffectiveSetting[] {

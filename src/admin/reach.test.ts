@@ -6,9 +6,9 @@ import { seededRandom } from '../base/random.ts'
 import { type Peers, PeerUnavailable } from '../cluster/peers.ts'
 import { SOLE_LEADERSHIP } from '../log/leadership.ts'
 import { isRefusal, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
+import { isDeclined } from './declined.ts'
 import type { ReachRooms } from './reach.ts'
 import { browseRecords } from './records/browse.ts'
-import { isUnmade } from './records/made-parts.ts'
 import { produceRecords } from './records/produce.ts'
 import { describeTopic, listTopics } from './topic-listing.ts'
 
@@ -34,10 +34,10 @@ test('if a broker does not answer, a page, a list and a description lack only it
   const rooms = await openBesideSilence(t, false)
   const record = (partition: number) => ({ partition, value: { text: `in ${partition}` } })
   const written = await produceRecords(rooms, 't', [record(0), record(1), record(2)])
-  assert.ok(!isRefusal(written) && !isUnmade(written))
+  assert.ok(!isRefusal(written) && !isDeclined(written))
   // The other broker may or may not have written the record.
   assert.deepEqual(
-    written.map(({ offset, error }) => [offset, error?.code]),
+    written.messages.map(({ offset, error }) => [offset, error?.code]),
     [
       [0, undefined],
       [null, 'REQUEST_TIMED_OUT'],
@@ -45,7 +45,7 @@ test('if a broker does not answer, a page, a list and a description lack only it
     ],
   )
   assert.equal(
-    written[1]!.error!.detail,
+    written.messages[1]!.error!.detail,
     'The leader does not answer: broker 1 has not answered within 5000 ms; it may be done all the same.',
   )
   const page = await browseRecords(rooms, 't', {

@@ -2,7 +2,7 @@
 // that wait for their offload. The holder of the storage worker's lease tells all brokers how much waits. This file
 // changes nothing.
 
-import type { RemoteStorage, RemoteTable, StorageStats } from '../api/storage.ts'
+import type { RemoteStorage, RemoteStorageQuery, RemoteTable, StorageStats } from '../api/storage.ts'
 import { aFewAtATime } from '../base/a-few.ts'
 import { type Clock, within } from '../base/clock.ts'
 import { TierAway } from '../log/archive.ts'
@@ -10,6 +10,8 @@ import type { Settings } from '../settings/settings.ts'
 import { capabilityStates } from '../settings/switches.ts'
 import { isStoreFailure } from '../store/store.ts'
 import type { RemoteTier, TableName } from '../tier/remote/remote-tier.ts'
+import { type Declined, declined, isDeclined } from './declined.ts'
+import { searchFor } from './paging.ts'
 import { sentences } from './sentences.ts'
 
 export interface RemoteRooms {
@@ -26,6 +28,14 @@ const ANSWER_MS = 2_000
 export function whyNoTier(settings: Settings): string {
   const state = capabilityStates(settings).find(({ id }) => id === 'remote-tier')
   return state?.because ?? 'The remote tier is off.'
+}
+
+/** Returns the rooms with their remote tier, or declines on a broker without one. */
+export function withTier<R extends Pick<RemoteRooms, 'remoteTier' | 'settings'>>(
+  rooms: R,
+): (R & { readonly remoteTier: RemoteTier }) | Declined {
+  const { remoteTier } = rooms
+  return remoteTier === null ? declined('REMOTE_TIER_OFF', whyNoTier(rooms.settings)) : { ...rooms, remoteTier }
 }
 
 export interface StatsRooms {
@@ -57,6 +67,15 @@ export function storageStats({ remoteTier, clock }: StatsRooms): StorageStats {
     ...{ segmentsPerMin, bytesPerMin },
     ...{ backlogSegments: segments, backlogBytes: bytes, backlogAgeSeconds: Math.round(ageMs) / 1_000 },
   }
+}
+
+/** Resolves to the remote tier and a page of its tables. */
+export async function showRemote(
+  rooms: RemoteRooms,
+  { q, order, offset, limit }: RemoteStorageQuery,
+): Promise<RemoteStorage | Declined> {
+  const tiered = withTier(rooms)
+  return isDeclined(tiered) ? tiered : await describeRemote(tiered, { isWanted: searchFor(q), order, offset, limit })
 }
 
 /** A page of the tables, in the order of the topics' names, that have a wanted name. */

@@ -2,7 +2,7 @@
 // their batches, as their leaders count them, and the store's own numbers of their streams. A store that does not
 // answer is described too, because an operator looks here when it does not.
 
-import type { StoreState, StreamUsage } from '../api/storage.ts'
+import type { StorageQuery, StorageView, StoreState, StreamUsage } from '../api/storage.ts'
 import { type Clock, within } from '../base/clock.ts'
 import { isRefusal } from '../protocol/errors.ts'
 import { redisTargets } from '../settings/redis-target.ts'
@@ -10,6 +10,7 @@ import type { Settings } from '../settings/settings.ts'
 import { isStoreFailure, type Store, streamId } from '../store/store.ts'
 import type { History } from '../telemetry/history.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
+import { type Paging, pageOf, searchFor } from './paging.ts'
 import { boundsOf, type Place, type ReachRooms, sizesOf } from './reach.ts'
 
 export interface StorageRooms extends ReachRooms {
@@ -22,8 +23,34 @@ export interface StorageRooms extends ReachRooms {
 /** The time in ms that the store has to answer. */
 const ANSWER_MS = 2_000
 
+/** Resolves to the state of the store and a page of the partitions with their usage. */
+export async function showStorage(rooms: StorageRooms, query: StorageQuery): Promise<StorageView> {
+  const partitions = partitionsOf(rooms, searchFor(query.q))
+  const shown = query.sort === 'sizeBytes' ? await bySize(rooms, partitions, query) : byTopic(partitions, query)
+  const [streams, store] = await Promise.all([measureStreams(rooms, shown), describeStore(rooms)])
+  return { store, streams: [...streams], total: partitions.total }
+}
+
+function byTopic({ slice, total }: Partitions, { order, offset, limit }: Paging): readonly Place[] {
+  if (order === 'asc') return slice(offset, offset + limit)
+  return slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).toReversed()
+}
+
+async function bySize(rooms: StorageRooms, { slice, total }: Partitions, query: Paging): Promise<readonly Place[]> {
+  const places = slice(0, total)
+  const sizes = await measureSizes(rooms, places)
+  const page = pageOf(
+    places.map((place, at) => ({ place, size: sizes[at]! })),
+    query,
+    ({ size }) => size,
+    ({ place: { topic } }) => topic.name,
+    ({ place: { partition } }) => partition,
+  )
+  return page.map(({ place }) => place)
+}
+
 /** Resolves to the state of the store, even if the store does not answer. */
-export async function describeStore(rooms: StorageRooms): Promise<StoreState> {
+async function describeStore(rooms: StorageRooms): Promise<StoreState> {
   const { store } = rooms
   const space = await answerOf(rooms, store.space())
   const known = (bytes: number | undefined) => (bytes === undefined || bytes < 0 ? null : bytes)
@@ -67,14 +94,14 @@ function poolOf({ metrics, history, settings }: StorageRooms): StoreState['pool'
   }
 }
 
-export interface Partitions {
+interface Partitions {
   /** Returns the places from one number to another, in the order of the topics' names and the partitions. */
   slice(from: number, to: number): readonly Place[]
   readonly total: number
 }
 
 /** Returns the partitions of the topics for which `isWanted` returns true. Only `slice` makes their places. */
-export function partitionsOf(
+function partitionsOf(
   { catalogue }: Pick<StorageRooms, 'catalogue'>,
   isWanted: (topic: string) => boolean,
 ): Partitions {
@@ -102,14 +129,14 @@ export function partitionsOf(
 }
 
 /** Resolves to the bytes of the batches of each partition, in order; null if its leader does not answer. */
-export async function measureSizes(rooms: StorageRooms, places: readonly Place[]): Promise<readonly (number | null)[]> {
+async function measureSizes(rooms: StorageRooms, places: readonly Place[]): Promise<readonly (number | null)[]> {
   return (await sizesOf(rooms, places)).map(size => (isRefusal(size) ? null : size))
 }
 
 /**
  * Resolves to the usage of each partition, in order. The store's own numbers are null if the store does not answer.
  */
-export async function measureStreams(rooms: StorageRooms, places: readonly Place[]): Promise<readonly StreamUsage[]> {
+async function measureStreams(rooms: StorageRooms, places: readonly Place[]): Promise<readonly StreamUsage[]> {
   const [sizes, bounds, usages] = await Promise.all([
     measureSizes(rooms, places),
     boundsOf(rooms, places),

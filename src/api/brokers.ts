@@ -53,6 +53,8 @@ export type MeasuredBroker = z.infer<typeof measuredShape>
 
 export const brokerListShape = z.object({ brokers: z.array(brokerShape), partitions: z.int(), leaderless: z.int() })
 
+export type BrokerList = z.infer<typeof brokerListShape>
+
 export const brokerParams = z.object({ broker: integer(0, 2 ** 31 - 1) })
 
 export const brokerConfigShape = z

@@ -60,6 +60,8 @@ export const judgedTopicsQuery = pagingQuery(JUDGED_TOPIC_SORTS).extend({
     .meta({ description: 'true lists the topics that are not judged too.' }),
 })
 
+export type JudgedTopicsQuery = z.output<typeof judgedTopicsQuery>
+
 export const judgedTopicsShape = z.object({
   topics: z.array(judgedTopicShape),
   total: z.int().meta({ description: 'The number of topics on all pages.' }),

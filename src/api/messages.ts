@@ -255,6 +255,8 @@ export const messagePageQuery = z.object({
   ...shown,
 })
 
+export type MessagePageQuery = z.output<typeof messagePageQuery>
+
 export const messageExportQuery = z.object({
   format: z.enum(FILE_FORMATS).default('ndjson'),
   ...selected,

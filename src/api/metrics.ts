@@ -141,6 +141,8 @@ export const topicMetricsQuery = z.object({
   ...scopeFields,
 })
 
+export type TopicMetricsListQuery = z.output<typeof topicMetricsQuery>
+
 export const topicMetricsPageShape = z.object({
   brokerId: answering,
   intervalMs: z.number(),
@@ -151,6 +153,8 @@ export const topicMetricsPageShape = z.object({
   topics: z.array(topicMetricsShape),
 })
 
+export type TopicMetricsPageBody = z.infer<typeof topicMetricsPageShape>
+
 export const metricsHistoryQuery = z.object({
   from: integer(0).optional().meta({ description: 'Milliseconds since 1970.' }),
   step: integer(1).optional().meta({
@@ -159,6 +163,8 @@ export const metricsHistoryQuery = z.object({
   }),
   ...scopeFields,
 })
+
+export type MetricsHistoryQuery = z.output<typeof metricsHistoryQuery>
 
 export const metricsHistoryShape = z.object({
   brokerId: answering,
@@ -171,6 +177,8 @@ export const metricsHistoryShape = z.object({
   ...unavailableFields,
 })
 
+export type MetricsHistoryBody = z.infer<typeof metricsHistoryShape>
+
 export const consumerLagQuery = z.object({
   samples: samplesQuery.optional(),
   groups: z
@@ -182,7 +190,11 @@ export const consumerLagQuery = z.object({
     }),
 })
 
+export type ConsumerLagQuery = z.output<typeof consumerLagQuery>
+
 export const consumerLagsShape = z.object({
   groups: z.array(consumerLagShape),
   unavailableBrokers: z.array(z.object(silentBrokerFields)).meta({ description: 'Brokers whose groups are missing.' }),
 })
+
+export type ConsumerLags = z.infer<typeof consumerLagsShape>

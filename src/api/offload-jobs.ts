@@ -53,6 +53,8 @@ export const offloadJobQuery = z.object({
   limit: integer(1, MOST_JOBS).default(100),
 })
 
+export type OffloadJobQuery = z.output<typeof offloadJobQuery>
+
 const countsShape = z
   .object({
     ...{ pending: z.int(), running: z.int(), done: z.int(), failed: z.int(), cancelled: z.int() },

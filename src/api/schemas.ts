@@ -51,6 +51,8 @@ export const schemaSubjectsQuery = pagingQuery(SUBJECT_SORTS).extend({
   deleted: z.enum(DELETED_CHOICES).default('hide').meta({ description: 'Whether deleted subjects are listed.' }),
 })
 
+export type SchemaSubjectsQuery = z.output<typeof schemaSubjectsQuery>
+
 export const schemaSubjectsShape = z.object({
   subjects: z.array(schemaSubjectShape),
   total: z.int().meta({ description: 'The number of subjects on all pages.' }),

@@ -35,4 +35,8 @@ export const settingListQuery = pagingQuery(['key', 'source']).extend({
     .meta({ description: 'true: only settings that are set. false: only settings at their default.' }),
 })
 
+export type SettingListQuery = z.output<typeof settingListQuery>
+
 export const settingListShape = z.object({ settings: z.array(settingShape), total: z.int() })
+
+export type SettingList = z.infer<typeof settingListShape>

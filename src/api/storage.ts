@@ -37,6 +37,8 @@ export type StreamUsage = z.infer<typeof streamShape>
 
 export const storageQuery = pagingQuery(['topic', 'sizeBytes'])
 
+export type StorageQuery = z.output<typeof storageQuery>
+
 const poolShape = z
   .object({
     size: z.int().meta({ description: 'The number of appends that may run at one time.' }),
@@ -74,6 +76,8 @@ export const storageShape = z.object({
   total: z.int(),
 })
 
+export type StorageView = z.infer<typeof storageShape>
+
 export const storageStatsShape = z.object({
   segmentsPerMin: z.number().meta({ description: 'Segments that were offloaded in the last 60 seconds.' }),
   bytesPerMin: z.number().meta({ description: 'The stored bytes of these segments.' }),
@@ -90,6 +94,8 @@ export const storageStatsShape = z.object({
 export type StorageStats = z.infer<typeof storageStatsShape>
 
 export const remoteStorageQuery = pagingQuery(['topic'], { most: 100, usual: 20 })
+
+export type RemoteStorageQuery = z.output<typeof remoteStorageQuery>
 
 const remoteTableShape = z
   .object({

@@ -1,22 +1,21 @@
 // A route of the admin API for the schema registry. Its rooms have a registry: while it is switched off, the route says
 // which setting switched it off. A refusal of the registry is answered in the words of this API.
 
+import { isDeclined } from '../admin/declined.ts'
+import { inWords, type Named, withRegistry } from '../admin/schemas/in-words.ts'
 import type { SchemaRooms } from '../admin/schemas/subjects.ts'
 import { isRefusal, type RegistryRefusal } from '../registry/refusals.ts'
-import { capabilityStates } from '../settings/switches.ts'
-import { isProblem, type Problem, problem } from './problems.ts'
 import {
   type Answer,
   type AnyRoute,
+  found as foundAny,
   type HttpRequest,
   type HttpRooms,
   type Of,
   type Route,
-  reply,
   route,
   type Shape,
 } from './route.ts'
-import { fromRegistry, type Named } from './schema-problems.ts'
 import { turnsOf } from './turns-of.ts'
 
 /** The codes of problems of routes that read schemas, by status. */
@@ -42,22 +41,14 @@ export function schemaRoute<P extends Shape = undefined, Q extends Shape = undef
     tag: 'schemas',
     async answer(request, rooms) {
       const its = withRegistry(rooms, turnsOf(request))
-      if (isProblem(its)) return its
+      if (isDeclined(its)) return its
       const answer = await spec.answer(request, its)
-      return isRefusal(answer) ? fromRegistry(answer, (request.params ?? {}) as Named) : answer
+      return isRefusal(answer) ? inWords(answer, (request.params ?? {}) as Named) : answer
     },
   })
 }
 
-/** Returns the answer with what was found, or the refusal. */
-export function found(body: object | RegistryRefusal): Answer | RegistryRefusal {
-  return isRefusal(body) ? body : reply(200, body)
-}
-
-/** Returns the rooms with the registry of this caller, or the problem that it is switched off. */
-function withRegistry(rooms: HttpRooms, caller: string): (HttpRooms & SchemaRooms) | Problem {
-  const { registry, judge, settings } = rooms
-  if (registry !== null && judge !== null) return { ...rooms, registry: registry.of(caller), judge }
-  const state = capabilityStates(settings).find(({ id }) => id === 'schema-registry')
-  return problem('SCHEMA_REGISTRY_OFF', state?.because ?? 'The schema registry is off.')
+/** Returns the answer with what a verb found, or its refusal. */
+export function found(result: object | RegistryRefusal): Answer | RegistryRefusal {
+  return isRefusal(result) ? result : foundAny(result)
 }

@@ -4,6 +4,7 @@
 import type { Content, KeyOrValue, RecordToProduce, SchemaName } from '../../api/messages.ts'
 import { SCHEMA_ID_HEADERS } from '../../registry/payload/framing.ts'
 import type { Encoder, SchemaName as EncoderName, PartRefusal } from '../../registry/records/encode-part.ts'
+import { type Declined, declined } from '../declined.ts'
 import { type SchemaRooms, SWITCHED_OFF } from './schema-value.ts'
 
 /** The bytes of a record. */
@@ -14,22 +15,19 @@ export interface MadeParts {
   readonly headersLeftOut: readonly string[]
 }
 
-/** Why keys or values cannot be made, by the paths of their fields in the request: `messages.0.value.schema`. */
-export interface Unmade {
-  readonly kind: 'unmade'
-  readonly fields: Readonly<Record<string, string>>
-}
-
 /** A request that gets every line wrong must not get an endless answer. */
 const MOST_OBJECTIONS = 100
 
 const NO_REGISTRY: PartRefusal = Object.freeze({ kind: 'refused', about: 'schema', message: SWITCHED_OFF })
 
-/** Resolves with the bytes of each record, in order. Throws what the store throws. */
+/**
+ * Resolves with the bytes of each record, in order. If keys or values cannot be made, the reasons are in `fields`, by
+ * their paths in the request: `messages.0.value.schema`. Throws what the store throws.
+ */
 export async function makeParts(
   rooms: SchemaRooms,
   records: readonly RecordToProduce[],
-): Promise<readonly MadeParts[] | Unmade> {
+): Promise<readonly MadeParts[] | Declined> {
   /** By the name of the schema: most requests have one or two. */
   const encoders = new Map<string, Encoder | PartRefusal>()
   const encoderOf = async (name: SchemaName): Promise<Encoder | PartRefusal> => {
@@ -61,7 +59,10 @@ export async function makeParts(
     })
     if (Object.keys(fields).length >= MOST_OBJECTIONS) break
   }
-  return Object.keys(fields).length === 0 ? made : { kind: 'unmade', fields }
+  const [first] = Object.entries(fields)
+  if (first === undefined) return made
+  const [field, objection] = first
+  return declined('INVALID_REQUEST', `${field}: ${objection}`, fields)
 }
 
 function readName(given: SchemaName): EncoderName {
@@ -77,10 +78,6 @@ type WithSchema = KeyOrValue & { readonly text: string; readonly schema: SchemaN
 
 function hasSchema(content: KeyOrValue | null | undefined): content is WithSchema {
   return content !== null && content !== undefined && 'schema' in content && content.schema !== undefined
-}
-
-export function isUnmade(made: unknown): made is Unmade {
-  return typeof made === 'object' && made !== null && (made as Unmade).kind === 'unmade'
 }
 
 /** Returns the bytes of a content without a schema. */

@@ -3,14 +3,15 @@
 // recognises a repeated request: a caller that sends it twice writes the records twice. Keys and values that name a
 // schema are made from JSON (made-parts.ts).
 
-import type { Produced, RecordToProduce } from '../../api/messages.ts'
+import type { Produced, ProducedMessages, RecordToProduce } from '../../api/messages.ts'
 import { murmur2 } from '../../base/murmur2.ts'
 import type { Random } from '../../base/random.ts'
 import { because, INVALID_TIMESTAMP, isRefusal, type Refusal } from '../../protocol/errors.ts'
 import { encodeBatch, type NewRecord } from '../../protocol/records.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import { type Declined, isDeclined } from '../declined.ts'
 import { appendTo, checkPartition, findTopic, type ReachRooms } from '../reach.ts'
-import { bytesOf, isUnmade, type MadeParts, makeParts, type Unmade } from './made-parts.ts'
+import { bytesOf, type MadeParts, makeParts } from './made-parts.ts'
 import type { SchemaRooms } from './schema-value.ts'
 
 export interface WriteRooms extends ReachRooms, SchemaRooms {
@@ -27,11 +28,11 @@ export async function produceRecords(
   rooms: WriteRooms,
   topicName: string,
   given: readonly RecordToProduce[],
-): Promise<readonly Produced[] | Refusal | Unmade> {
+): Promise<ProducedMessages | Refusal | Declined> {
   const topic = await findTopic(rooms, topicName)
   if (isRefusal(topic)) return topic
   const made = await makeParts(rooms, given)
-  if (isUnmade(made)) return made
+  if (isDeclined(made)) return made
   const nowMs = rooms.clock.now()
   const anyPartition = rooms.random.below(topic.partitions)
   const byPartition = new Map<number, { readonly at: number; readonly record: NewRecord }[]>()
@@ -69,7 +70,7 @@ export async function produceRecords(
       }
     }
   }
-  return appended.every(isRefusal) ? appended[0]! : produced
+  return appended.every(isRefusal) ? appended[0]! : { messages: produced }
 }
 
 function recordOf(

@@ -7,6 +7,7 @@ import { cut } from '../../base/cut.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../../registry/refusals.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { liveVersions } from '../../registry/state/subject.ts'
+import { type Declined, declined } from '../declined.ts'
 import { pretty } from './pretty.ts'
 import { type SchemaRooms, topicsJudgedBy } from './subjects.ts'
 import { reasonsOf, referrerOf, shownVersion } from './versions.ts'
@@ -20,6 +21,9 @@ export interface SchemaText {
 
 /** The most reasons or schemas that a sentence names. */
 const MOST_NAMED = 5
+
+const INCOMPATIBLE = refusals.incompatible('', []).code
+const REFERENCED = refusals.referenced('', 0).code
 
 /** The schema itself is refused: 42201 and 42209 (refusals.ts). */
 const BAD_SCHEMA: readonly number[] = [refusals.invalidSchema('').code, refusals.tooLarge('').code]
@@ -61,18 +65,22 @@ export async function checkSchema(
   }
 }
 
-/** Resolves with the version that has the schema then. */
+/** Resolves with the version that has the schema then. Declines with the first reasons if it does not fit. */
 export async function registerSchema(
   registry: Registry,
   subject: string,
   text: SchemaText,
-): Promise<RegisteredSchema | RegistryRefusal> {
+): Promise<RegisteredSchema | RegistryRefusal | Declined> {
   const made = await registry.register(subject, text)
-  return isRefusal(made) ? made : await shownVersion(registry, made)
+  if (!isRefusal(made)) return await shownVersion(registry, made)
+  if (made.code !== INCOMPATIBLE) return made
+  const checked = await checkSchema(registry, subject, text)
+  const why = isRefusal(checked) ? null : misfitInWords(checked)
+  return why === null ? made : declined('INCOMPATIBLE_SCHEMA', why)
 }
 
 /** Returns why a schema does not fit its subject, with the first reasons; null if it fits. */
-export function misfitInWords({ subject, level, failing }: CheckedSchema): string | null {
+function misfitInWords({ subject, level, failing }: CheckedSchema): string | null {
   const [first] = failing
   if (first === undefined) return null
   const versions = failing.map(({ version }) => version).join(', ')
@@ -88,19 +96,25 @@ export interface DeletionOptions {
 
 /**
  * Deletes one version, or with null the whole subject. A dry run tells about referrers and topics and changes nothing.
- * Otherwise a version that others refer to is a refusal.
+ * Otherwise it declines if other schemas refer to a version, and names them.
  */
 export async function deleteSchemas(
   rooms: SchemaRooms,
   subject: string,
   version: string | null,
   { isPermanent, isDryRun }: DeletionOptions,
-): Promise<SchemaDeletion | RegistryRefusal> {
+): Promise<SchemaDeletion | RegistryRefusal | Declined> {
   const { registry } = rooms
   // The topics are those before the deletion.
   const [now, topics] = await Promise.all([registry.surveyOne(subject), topicsJudgedBy(rooms, subject)])
   const deleted = await remove(registry, subject, version, { isPermanent, isDryRun })
-  if (isRefusal(deleted)) return deleted
+  if (isRefusal(deleted)) {
+    if (deleted.code !== REFERENCED) return deleted
+    const who = await referrersInWords(registry, subject, version, isPermanent)
+    const what =
+      version === null ? `the subject '${cut(subject)}'` : `version ${version} of the subject '${cut(subject)}'`
+    return who === null ? deleted : declined('REFERENCED', `Other schemas refer to ${what}: ${who}. Delete them first.`)
+  }
   const known = await registry.referrersTo(subject)
   const referrers = deleted.referrers.map(each => {
     const its = known.find(one => one.subject === each.subject && one.version === each.version)
@@ -119,7 +133,7 @@ export async function deleteSchemas(
 }
 
 /** Resolves with the versions that a deletion would have to wait for, in words; null if nothing refers to them. */
-export async function referrersInWords(
+async function referrersInWords(
   registry: Registry,
   subject: string,
   version: string | null,

@@ -1,12 +1,21 @@
 // Tells which topics are judged against schemas, by which subjects, and how many records were not valid. The numbers
 // are those of this broker: each broker judges what it appends.
 
-import type { JudgedPart, JudgedTopic, SchemaPartRule } from '../../api/judged-topics.ts'
+import type {
+  JudgedPart,
+  JudgedTopic,
+  JudgedTopics,
+  JudgedTopicsQuery,
+  SchemaPartRule,
+} from '../../api/judged-topics.ts'
 import { RECORD_PARTS } from '../../api/words.ts'
 import type { CatalogueKeeper, Topic } from '../../log/catalogue.ts'
+import { isRefusal, type Refusal } from '../../protocol/errors.ts'
 import type { PartRule, RegistryJudge } from '../../registry/judge/judge.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { latestLive } from '../../registry/state/subject.ts'
+import { pageOf, searchFor } from '../paging.ts'
+import { findTopic, type ReachRooms } from '../reach.ts'
 
 export interface JudgedRooms {
   readonly catalogue: Pick<CatalogueKeeper, 'current'>
@@ -21,6 +30,32 @@ export async function liveSubjects(registry: Pick<Registry, 'surveyAll'>): Promi
   const { subjects } = await registry.surveyAll()
   const live = new Set(subjects.flatMap(({ subject }) => (latestLive(subject) === null ? [] : [subject.name])))
   return name => live.has(name)
+}
+
+/** Resolves with a page of the topics whose keys or values are judged; with `all`, of all topics. */
+export async function listJudgedPage(
+  rooms: JudgedRooms & { readonly registry: Pick<Registry, 'surveyAll'> },
+  { q, all, ...page }: JudgedTopicsQuery,
+): Promise<JudgedTopics> {
+  const isWanted = searchFor(q)
+  const judged = judgedTopics(rooms, await liveSubjects(rooms.registry), { isAll: all === 'true' })
+  const wanted = judged.filter(({ topic }) => isWanted(topic))
+  const shown = pageOf(
+    wanted,
+    page,
+    each => each[page.sort],
+    each => each.topic,
+  )
+  return { topics: shown, total: wanted.length }
+}
+
+/** Resolves with the rules of the topic with this name. */
+export async function showJudgedTopic(
+  rooms: JudgedRooms & Pick<ReachRooms, 'catalogue'> & { readonly registry: Pick<Registry, 'surveyAll'> },
+  name: string,
+): Promise<JudgedTopic | Refusal> {
+  const topic = await findTopic(rooms, name)
+  return isRefusal(topic) ? topic : judgedTopic(rooms, await liveSubjects(rooms.registry), topic)
 }
 
 /** Returns the rules of all topics, or only of those whose keys or values are judged now. */

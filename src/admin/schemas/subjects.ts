@@ -1,13 +1,21 @@
 // Lists and describes the subjects of the schema registry for operators.
 
 import type { JudgedPart } from '../../api/judged-topics.ts'
-import type { DescribedSchemaSubject, SchemaOverview, SchemaSubject, SchemaVersionRow } from '../../api/schemas.ts'
+import type {
+  DescribedSchemaSubject,
+  SchemaOverview,
+  SchemaSubject,
+  SchemaSubjects,
+  SchemaSubjectsQuery,
+  SchemaVersionRow,
+} from '../../api/schemas.ts'
 import type { DELETED_CHOICES } from '../../api/words.ts'
 import { aFewAtATime } from '../../base/a-few.ts'
 import type { Clock } from '../../base/clock.ts'
 import { isRefusal, type RegistryRefusal, refusals } from '../../registry/refusals.ts'
 import type { Registry } from '../../registry/registry.ts'
 import { latestLive, liveVersions, type Subject, type SubjectVersion } from '../../registry/state/subject.ts'
+import { pageOf, searchFor } from '../paging.ts'
 import { type JudgedRooms, judgedTopics, liveSubjects, topicsOfSubject } from './judged.ts'
 
 type Surveyed = Awaited<ReturnType<Registry['surveyAll']>>['subjects'][number]
@@ -22,7 +30,7 @@ export interface SchemaRooms extends JudgedRooms {
 /** A row of the list without the members that cost a read of each schema. */
 type BareRow = Omit<SchemaSubject, 'type' | 'topics'>
 
-export interface SubjectRow extends BareRow {
+interface SubjectRow extends BareRow {
   /** The newest version that is not deleted, or the newest one; null without versions. */
   readonly newestGuid: string | null
 }
@@ -45,8 +53,24 @@ export async function describeRegistry(rooms: SchemaRooms): Promise<SchemaOvervi
   }
 }
 
+/** Resolves with a page of the subjects, with their level, mode and judged topics. */
+export async function listSubjectPage(
+  rooms: SchemaRooms,
+  { q, deleted, ...page }: SchemaSubjectsQuery,
+): Promise<SchemaSubjects> {
+  const isWanted = searchFor(q)
+  const wanted = (await listSubjects(rooms, deleted)).filter(({ subject }) => isWanted(subject))
+  const shown = pageOf(
+    wanted,
+    page,
+    each => each[page.sort],
+    each => each.subject,
+  )
+  return { subjects: [...(await completeSubjects(rooms, shown))], total: wanted.length }
+}
+
 /** Resolves with all subjects that the choice names, in the order of their names. */
-export async function listSubjects({ registry }: SchemaRooms, deleted: DeletedChoice): Promise<readonly SubjectRow[]> {
+async function listSubjects({ registry }: SchemaRooms, deleted: DeletedChoice): Promise<readonly SubjectRow[]> {
   const { subjects } = await registry.surveyAll()
   return subjects
     .map(each => ({ ...rowOf(each), newestGuid: newestOf(each.subject)?.guid ?? null }))
@@ -54,10 +78,7 @@ export async function listSubjects({ registry }: SchemaRooms, deleted: DeletedCh
 }
 
 /** Resolves with the rows of a page, complete. */
-export async function completeSubjects(
-  rooms: SchemaRooms,
-  page: readonly SubjectRow[],
-): Promise<readonly SchemaSubject[]> {
+async function completeSubjects(rooms: SchemaRooms, page: readonly SubjectRow[]): Promise<readonly SchemaSubject[]> {
   return await aFewAtATime(rooms.clock, page, async ({ newestGuid, ...row }) => {
     const type = newestGuid === null ? null : await rooms.registry.typeOfSchema(newestGuid)
     const isLive = () => row.latestVersion !== null

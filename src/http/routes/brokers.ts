@@ -1,10 +1,8 @@
 // The brokers that live on the store, as this one sees them.
 
 import { describeBrokerConfigs } from '../../admin/broker-configs.ts'
-import { measureBrokers } from '../../admin/cluster-metrics.ts'
-import { latencyBody } from '../../admin/latency.ts'
-import type { BrokerMetrics } from '../../admin/metrics.ts'
-import { brokerConfigsShape, brokerListShape, brokerParams, type MeasuredBroker } from '../../api/brokers.ts'
+import { listBrokers } from '../../admin/brokers.ts'
+import { brokerConfigsShape, brokerListShape, brokerParams } from '../../api/brokers.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import { reply, route } from '../route.ts'
 
@@ -18,30 +16,7 @@ export const brokerRoutes = [
     doc: 'The brokers that live on this store, with their listeners, the number of partitions that each leads, and what each measures of itself.',
     answers: { 200: brokerListShape },
     async answer(_request, rooms) {
-      const { cluster, catalogue, nodeId } = rooms
-      const living = cluster.brokers()
-      const measured = await measureBrokers(rooms)
-      const leads = new Map<number, number>()
-      let all = 0
-      for (const { id, partitions } of catalogue.current().topics.values()) {
-        all += partitions
-        for (let partition = 0; partition < partitions; partition++) {
-          const leader = cluster.leaderOf(id, partition)
-          leads.set(leader, (leads.get(leader) ?? 0) + 1)
-        }
-      }
-      const brokers = living.map(({ id, rack, version, endpoints }) => ({
-        id,
-        rack,
-        version,
-        listeners: endpoints,
-        leads: leads.get(id) ?? 0,
-        isServing: endpoints.length > 0,
-        isSelf: id === nodeId,
-        isConfirmed: id === nodeId ? cluster.isConfirmed : null,
-        ...measuredBody(measured.get(id) ?? `broker ${id} is starting`),
-      }))
-      return reply(200, { brokers, partitions: all, leaderless: leads.get(-1) ?? 0 })
+      return reply(200, await listBrokers(rooms))
     },
   }),
 
@@ -61,27 +36,3 @@ export const brokerRoutes = [
     },
   }),
 ]
-
-const NOT_MEASURED: MeasuredBroker = Object.freeze({
-  uptimeMs: null,
-  activeConnections: null,
-  backpressureConnections: null,
-  pendingBytes: null,
-  requestsPerSecond: null,
-  requestLatencyMs: null,
-  cpuUsage: null,
-  memoryBytes: null,
-})
-
-/** Takes the numbers of a broker, or the reason why it did not answer. */
-function measuredBody(told: BrokerMetrics | string): MeasuredBroker & { readonly silentReason: string | null } {
-  if (typeof told === 'string') return { ...NOT_MEASURED, silentReason: told }
-  const { uptimeMs, activeConnections, backpressureConnections, pendingBytes, requestsPerSecond } = told
-  return {
-    ...{ uptimeMs, activeConnections, backpressureConnections, pendingBytes, requestsPerSecond },
-    requestLatencyMs: latencyBody(told.requestLatencyMs),
-    cpuUsage: told.cpuUsage,
-    memoryBytes: told.memoryBytes,
-    silentReason: null,
-  }
-}

@@ -2,15 +2,19 @@
 // admin/.
 
 import { z } from 'zod'
-import { browseRecords, findRecord, type Selection } from '../../admin/records/browse.ts'
+import { isDeclined } from '../../admin/declined.ts'
 import { exportRecords, LARGEST_DECODED_BYTES } from '../../admin/records/export.ts'
-import { isUnmade, type Unmade } from '../../admin/records/made-parts.ts'
 import { produceRecords } from '../../admin/records/produce.ts'
-import type { Keeping } from '../../admin/records/record-reader.ts'
-import { bytesOf, LARGEST_SHOWN_BYTES, present, whole } from '../../admin/records/shown-record.ts'
+import {
+  blamingCursor,
+  browseMessages,
+  readPart,
+  selectionOf,
+  showMessage,
+} from '../../admin/records/shown-messages.ts'
+import { bytesOf, LARGEST_SHOWN_BYTES } from '../../admin/records/shown-record.ts'
 import { type TailEvent, tailRecords } from '../../admin/records/tail.ts'
 import {
-  type MessageSelection,
   messageExportQuery,
   messagePageQuery,
   messagePageShape,
@@ -26,10 +30,10 @@ import {
 import { topicParams } from '../../api/topics.ts'
 import { FILE_FORMATS, PRODUCE_BODY_BYTES, PRODUCE_BODY_VALUES } from '../../api/words.ts'
 import { HEADER_LIMITS } from '../../log/unpacking.ts'
-import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
-import { isProblem, type Problem, problem } from '../problems.ts'
+import { isRefusal } from '../../protocol/errors.ts'
+import { problem } from '../problems.ts'
 import { fileFormats, fileName, fileOf } from '../record-files.ts'
-import { type Answer, reply, route } from '../route.ts'
+import { type Answer, found, reply, route } from '../route.ts'
 
 /** The size in bytes above which a record, or a part of one, is sent in pieces. */
 const PIECE_BYTES = 1024 * 1024
@@ -40,8 +44,6 @@ const problems = {
   500: 'KAFKA_STORAGE_ERROR',
   503: 'LEADER_NOT_AVAILABLE, NOT_LEADER_OR_FOLLOWER, KAFKA_STORAGE_ERROR, REQUEST_TIMED_OUT, BUSY',
 }
-
-const BUSY = problem('BUSY', 'The broker is at its limit of pages of records at one time, and its queue is full.')
 
 const TOO_LARGE_NOW = problem('BUSY', 'The broker is at its limit of large records at one time.')
 
@@ -60,13 +62,8 @@ export const messageRoutes = [
     query: messagePageQuery,
     answers: { 200: messagePageShape },
     problems: { ...problems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_REQUEST' },
-    async answer({ params, query, ended }, rooms) {
-      const selection = selectionOf(query)
-      if (isProblem(selection)) return selection
-      const browsed = { ...query, ...selection }
-      const page = await rooms.recordReaders.page(() => browseRecords(rooms, params.topic, browsed, ended))
-      if (page === null) return BUSY
-      return isRefusal(page) ? asProblem(page) : reply(200, page)
+    async answer({ params: { topic }, query, ended }, rooms) {
+      return found(await browseMessages(rooms, topic, query, ended))
     },
   }),
 
@@ -92,10 +89,8 @@ export const messageRoutes = [
       400: 'INVALID_REQUEST, INVALID_TOPIC_EXCEPTION, MESSAGE_TOO_LARGE, INVALID_TIMESTAMP, INVALID_RECORD',
       503: `${problems[503]}, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_REPLICAS_AFTER_APPEND`,
     },
-    async answer({ params, body }, rooms) {
-      const produced = await produceRecords(rooms, params.topic, body.messages)
-      if (isUnmade(produced)) return notMade(produced)
-      return isRefusal(produced) ? produced : reply(200, { messages: produced })
+    async answer({ params: { topic }, body: { messages } }, rooms) {
+      return found(await produceRecords(rooms, topic, messages))
     },
   }),
 
@@ -120,12 +115,12 @@ export const messageRoutes = [
     async answer({ params: { topic }, query, ended }, rooms) {
       if (!rooms.settings.get('admin.message-export-enabled')) return problem('EXPORT_DISABLED')
       const selection = selectionOf(query)
-      if (isProblem(selection)) return selection
+      if (isDeclined(selection)) return selection
       const leave = rooms.recordReaders.enterExport()
       if (leave === null) return problem('BUSY', 'The broker is at its limit of exports at one time.')
       return await holding(leave, ended, async () => {
         const messages = await exportRecords(rooms, topic, { ...query, ...selection }, ended)
-        if (isRefusal(messages)) return asProblem(messages)
+        if (isRefusal(messages)) return blamingCursor(messages)
         const { format } = query
         const { contentType } = fileFormats[format]
         const headers = { 'content-disposition': `attachment; filename="${fileName(topic, format)}"` }
@@ -166,7 +161,7 @@ export const messageRoutes = [
           },
           ended,
         )
-        if (isRefusal(events)) return asProblem(events)
+        if (isRefusal(events)) return blamingCursor(events)
         return { kind: 'streaming', contentType: 'text/event-stream', chunks: written(events) }
       })
     },
@@ -184,14 +179,8 @@ export const messageRoutes = [
     answers: { 200: messageShape },
     problems,
     async answer({ params, query, ended }, rooms) {
-      const { topic, ...at } = params
-      const keeping = whole(() => query)
-      const message = await rooms.recordReaders.page(async () => {
-        const record = await findRecord(rooms, topic, at, keeping, ended)
-        return isRefusal(record) ? record : await present(rooms, record.topic, record.content)
-      })
-      if (message === null) return BUSY
-      if (isRefusal(message)) return asMissing(message)
+      const message = await showMessage(rooms, params, query, ended)
+      if (isRefusal(message) || isDeclined(message)) return message
       if (bytesOf(message) <= PIECE_BYTES) return reply(200, message)
       // The text of a record can be six times as long as its bytes.
       const leave = rooms.recordReaders.enterLarge()
@@ -216,16 +205,11 @@ export const messageRoutes = [
     headers: { 200: ['Content-Disposition'] },
     problems,
     async answer({ params, query: { part }, ended }, rooms) {
-      const { topic, ...at } = params
-      const keeping = bytesOfPart(part)
-      const record = await rooms.recordReaders.page(() => findRecord(rooms, topic, at, keeping, ended))
-      if (record === null) return BUSY
-      if (isRefusal(record)) return asMissing(record)
-      const bytes = record.content
-      if (bytes === null) return problem('NOT_FOUND', `The ${part} of this record is null.`)
+      const bytes = await readPart(rooms, params, part, ended)
+      if (isRefusal(bytes) || isDeclined(bytes)) return bytes
       const contentType = 'application/octet-stream'
       // The name of a topic needs no quotes.
-      const name = `${topic}-${at.partition}-${at.offset}-${part}.bin`
+      const name = `${params.topic}-${params.partition}-${params.offset}-${part}.bin`
       const headers = { 'content-disposition': `attachment; filename="${name}"` }
       if (bytes.length <= PIECE_BYTES) return reply(200, bytes, { 'content-type': contentType, ...headers })
       const leave = rooms.recordReaders.enterLarge()
@@ -242,52 +226,12 @@ export const messageRoutes = [
   }),
 ]
 
-/** Keeps the bytes of one part, unchanged; null if the part is null. */
-function bytesOfPart(part: 'key' | 'value'): Keeping<Buffer | null> {
-  return {
-    headers: { count: 0, bytes: 0 },
-    keep(record) {
-      const bytes = record[part]
-      return bytes === null ? null : Buffer.from(bytes)
-    },
-    bytesOf: bytes => bytes?.length ?? 0,
-  }
-}
-
 async function* only<T>(one: T): AsyncGenerator<T, void> {
   yield one
 }
 
 async function* piecesOf(bytes: Buffer): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
-}
-
-function notMade({ fields }: Unmade): Problem {
-  const [field, objection] = Object.entries(fields)[0]!
-  return problem('INVALID_REQUEST', `${field}: ${objection}`, { fields })
-}
-
-/** Returns the selection of records for a query. */
-function selectionOf({ from, offset, timestamp, partition, cursor, contains, order, limit }: MessageSelection) {
-  const places = [from, offset, timestamp].filter(each => each !== undefined)
-  if (places.length > 1) {
-    const fields = { from: 'at most one of from, offset and timestamp may be given' }
-    return problem('INVALID_REQUEST', 'At most one of from, offset and timestamp may be given.', { fields })
-  }
-  const selection: Selection = {
-    order,
-    limit,
-    seek:
-      offset !== undefined
-        ? { offset }
-        : timestamp !== undefined
-          ? { timestamp }
-          : { edge: from ?? (order === 'oldest' ? 'earliest' : 'latest') },
-    partition: partition ?? null,
-    cursor: cursor ?? null,
-    contains: contains ?? null,
-  }
-  return selection
 }
 
 /** Keeps a place as long as the stream lasts. If no stream begins, frees the place at once. */
@@ -300,17 +244,6 @@ async function holding(leave: () => void, ended: AbortSignal, begin: () => Promi
   } finally {
     if (answer?.kind !== 'streaming' || ended.aborted) leave()
   }
-}
-
-/** Returns the answer to a refused request. Only a cursor that does not fit makes the request invalid. */
-function asProblem(refusal: Refusal): Problem | Refusal {
-  if (refusal.code !== INVALID_REQUEST.code) return refusal
-  return problem('INVALID_REQUEST', `cursor: ${refusal.message}`, { fields: { cursor: refusal.message } })
-}
-
-/** Returns the answer to a refused request for one record. An offset without a record is not found. */
-function asMissing(refusal: Refusal): Problem | Refusal {
-  return refusal.code === OFFSET_OUT_OF_RANGE.code ? problem('NOT_FOUND', refusal.message) : refusal
 }
 
 /** Yields the events in the form of the browser's EventSource. JSON has no line breaks. */

@@ -1,12 +1,14 @@
 // The routes for metrics that the console and programs poll; the scrape is a route of the actuator. An answer that
 // changes only with a step of the history has an entity tag, so that a poll between two steps costs almost nothing.
 
-import { listClusterTopicMetrics, readClusterHistory, snapshotClusterMetrics } from '../../admin/cluster-metrics.ts'
-import { listGroupsOfCluster } from '../../admin/groups/cluster-groups.ts'
-import { groupLags } from '../../admin/groups/lag.ts'
-import { latencyBody } from '../../admin/latency.ts'
-import { listTopicMetrics, readHistory, snapshotMetrics, type TopicMetrics } from '../../admin/metrics.ts'
 import { hearHolder, storageStats } from '../../admin/remote-storage.ts'
+import {
+  type ShownTopicMetrics,
+  showConsumerLags,
+  showCounters,
+  showHistory,
+  showTopicMetrics,
+} from '../../admin/shown-metrics.ts'
 import {
   consumerLagQuery,
   consumerLagsShape,
@@ -14,7 +16,6 @@ import {
   metricsHistoryShape,
   metricsSnapshotQuery,
   metricsSnapshotShape,
-  type TopicMetricsRow,
   topicMetricsPageShape,
   topicMetricsQuery,
 } from '../../api/metrics.ts'
@@ -22,11 +23,6 @@ import { storageStatsShape } from '../../api/storage.ts'
 import { afterOthers, type Clock } from '../../base/clock.ts'
 import { crc32c } from '../../base/crc32c.ts'
 import { type Answer, type HttpRooms, type Reply, reply, route } from '../route.ts'
-
-function howMany(samples: string): number {
-  if (samples === 'false') return 0
-  return samples === 'true' ? Number.POSITIVE_INFINITY : Number(samples)
-}
 
 const tagged = { 200: ['ETag'], 304: ['ETag'] } as const
 
@@ -41,12 +37,7 @@ export const metricsRoutes = [
     query: metricsSnapshotQuery,
     answers: { 200: metricsSnapshotShape },
     async answer({ query: { scope } }, rooms) {
-      const snapshot = await (scope === 'cluster' ? snapshotClusterMetrics(rooms) : snapshotMetrics(rooms))
-      return reply(200, {
-        brokerId: rooms.nodeId,
-        ...snapshot,
-        requestLatencyMs: latencyBody(snapshot.requestLatencyMs),
-      })
+      return reply(200, await showCounters(rooms, scope))
     },
   }),
   route({
@@ -60,37 +51,13 @@ export const metricsRoutes = [
     answers: { 200: topicMetricsPageShape, 304: null },
     headers: tagged,
     async answer({ query, headers }, rooms) {
-      const {
-        scope,
-        offset,
-        limit,
-        q,
-        names,
-        internal,
-        sort,
-        order = sort === 'name' ? 'asc' : 'desc',
-        samples,
-      } = query
-      const among = { q, names: names?.split(','), hasInternal: internal === 'true' }
-      const asked = { offset, limit, ...among, sort, order, samples: howMany(samples) }
-      const list = await (scope === 'cluster' ? listClusterTopicMetrics : listTopicMetrics)(rooms, asked)
-      return await unlessKnown(rooms, list.changes, headers['if-none-match'], async tag => {
-        const { total, topics, unavailableBrokers } = await list.answer()
-        const head = {
-          brokerId: rooms.nodeId,
-          intervalMs: rooms.history.intervalMs,
-          offset,
-          limit,
-          total,
-          unavailableBrokers,
-        }
-        return {
-          kind: 'streaming',
-          contentType: 'application/json; charset=utf-8',
-          headers: tag,
-          chunks: inSlices(head, topics, rooms.clock),
-        }
-      })
+      const list = await showTopicMetrics(rooms, query)
+      return await unlessKnown(rooms, list.changes, headers['if-none-match'], async tag => ({
+        kind: 'streaming',
+        contentType: 'application/json; charset=utf-8',
+        headers: tag,
+        chunks: inSlices(await list.answer(), rooms.clock),
+      }))
     },
   }),
   route({
@@ -103,26 +70,11 @@ export const metricsRoutes = [
     query: metricsHistoryQuery,
     answers: { 200: metricsHistoryShape, 304: null },
     headers: tagged,
-    async answer({ query: { scope, from, step }, headers }, rooms) {
-      const { history, nodeId } = rooms
-      const asked = { ...(from !== undefined && { fromMs: from }), ...(step !== undefined && { stepMs: step }) }
-      const read = await (scope === 'cluster' ? readClusterHistory : readHistory)(rooms, asked)
-      return await unlessKnown(rooms, read.changes, headers['if-none-match'], async tag => {
-        const { samples, unavailableBrokers } = await read.answer()
-        const body = {
-          brokerId: nodeId,
-          enabled: history.isServed,
-          intervalMs: history.intervalMs,
-          retentionMs: history.retentionMs,
-          samples: samples.map(sample => ({
-            ...sample,
-            requestLatencyMs: latencyBody(sample.requestLatencyMs),
-            produceLatencyMs: latencyBody(sample.produceLatencyMs),
-          })),
-          unavailableBrokers,
-        }
-        return reply(200, body, tag)
-      })
+    async answer({ query, headers }, rooms) {
+      const read = await showHistory(rooms, query)
+      return await unlessKnown(rooms, read.changes, headers['if-none-match'], async tag =>
+        reply(200, await read.answer(), tag),
+      )
     },
   }),
   route({
@@ -134,24 +86,8 @@ export const metricsRoutes = [
     doc: 'The lag of every consumer group, or of those in `groups`: records that were not delivered to it or, if that is unknown, not committed by it.',
     query: consumerLagQuery,
     answers: { 200: consumerLagsShape },
-    async answer({ query: { samples, groups: named } }, rooms) {
-      const { groups, silent } = await listGroupsOfCluster(rooms, { states: [], types: [] })
-      const wanted = named === undefined ? null : new Set([named].flat())
-      const groupIds = groups.map(({ groupId }) => groupId).filter(groupId => wanted?.has(groupId) ?? true)
-      const lags = await Array.fromAsync(groupLags(rooms, groupIds))
-      const samplesOf = (groupId: string) =>
-        rooms.history
-          .groupSamples(groupId, howMany(samples!))
-          .map(({ timestamp, lag }) => ({ timestamp, lag: Number.isNaN(lag) ? null : lag }))
-      return reply(200, {
-        groups: lags.map(({ lag: { groupId, lastCommitTimestampMs, ...lag } }) => ({
-          groupId,
-          ...lag,
-          lastCommitTimestamp: lastCommitTimestampMs,
-          ...(samples === undefined ? {} : { samples: samplesOf(groupId) }),
-        })),
-        unavailableBrokers: silent,
-      })
+    async answer({ query }, rooms) {
+      return reply(200, await showConsumerLags(rooms, query))
     },
   }),
   route({
@@ -173,21 +109,15 @@ export const metricsRoutes = [
 const SAMPLES_AT_ONCE = 1000
 
 /** Yields the text that JSON.stringify would write for one object with all topics. */
-async function* inSlices(head: object, topics: Iterable<TopicMetrics>, clock: Clock): AsyncGenerator<string> {
+async function* inSlices({ topics, ...head }: ShownTopicMetrics, clock: Clock): AsyncGenerator<string> {
   let text = `${JSON.stringify(head).slice(0, -1)},"topics":[`
   let samples = 0
   let comma = ''
-  for (const { name, produce, fetch, samples: kept } of topics) {
-    const topic: TopicMetricsRow = {
-      name,
-      produce: { ...produce, latencyMs: latencyBody(produce.latencyMs) },
-      fetch: { ...fetch, latencyMs: latencyBody(fetch.latencyMs) },
-      samples: [...kept],
-    }
+  for (const topic of topics) {
     text += comma + JSON.stringify(topic)
     comma = ','
     // A topic without samples counts too.
-    samples += kept.length + 10
+    samples += topic.samples.length + 10
     if (samples < SAMPLES_AT_ONCE) continue
     yield text
     text = ''

@@ -1,10 +1,7 @@
 // The offload jobs: each moves one sealed segment to the remote tier. Every broker answers, because the jobs are in the
 // store; the broker that holds the lease of the storage worker runs them.
 
-import { countJobs, findJob, type JobMove, moveJob, readJobs, retryFailed } from '../../admin/offload-jobs.ts'
-import { pageOf } from '../../admin/paging.ts'
-import { findTopic } from '../../admin/reach.ts'
-import { whyNoTier } from '../../admin/remote-storage.ts'
+import { cancelJob, listJobPage, retryFailedJobs, retryJob, showJob } from '../../admin/shown-jobs.ts'
 import {
   jobActionShape,
   offloadJobParams,
@@ -13,14 +10,8 @@ import {
   offloadJobsShape,
   retriedJobsShape,
   retryFailedShape,
-  type ShownJob,
 } from '../../api/offload-jobs.ts'
-import type { Topic } from '../../log/catalogue.ts'
-import { isRefusal, type Refusal } from '../../protocol/errors.ts'
-import { cancel, retry } from '../../tier/offload/jobs.ts'
-import type { RemoteTier } from '../../tier/remote/remote-tier.ts'
-import { isProblem, type Problem, problem } from '../problems.ts'
-import { type Answer, type HttpRooms, reply, route } from '../route.ts'
+import { found, route } from '../route.ts'
 
 const OFF = 'REMOTE_TIER_OFF'
 
@@ -35,16 +26,8 @@ export const offloadJobRoutes = [
     query: offloadJobQuery,
     answers: { 200: offloadJobsShape },
     problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: `UNKNOWN_TOPIC_OR_PARTITION, ${OFF}` },
-    async answer({ query: { status, topic: name, sort, ...page } }, rooms) {
-      const tiered = withTier(rooms)
-      if (isProblem(tiered)) return tiered
-      const topic = await topicOrAll(rooms, name)
-      if (isRefusal(topic)) return topic
-      const { jobs, unreadable } = await readJobs(tiered, topic)
-      const wanted = status === undefined ? jobs : jobs.filter(job => job.status === status)
-      const byPlace = [(job: ShownJob) => job.topic, (job: ShownJob) => job.partition, (job: ShownJob) => job.base]
-      const shown = pageOf(wanted, page, job => job[sort], ...byPlace)
-      return reply(200, { jobs: shown, total: wanted.length, counts: countJobs(jobs), unreadable })
+    async answer({ query }, rooms) {
+      return found(await listJobPage(rooms, query))
     },
   }),
 
@@ -59,11 +42,7 @@ export const offloadJobRoutes = [
     answers: { 200: offloadJobShape },
     problems: { 404: `NOT_FOUND, ${OFF}`, 409: 'UNREADABLE' },
     async answer({ params: { id } }, rooms) {
-      const tiered = withTier(rooms)
-      if (isProblem(tiered)) return tiered
-      const found = await findJob(tiered, id)
-      if (found === null) return noJob(id)
-      return 'kind' in found ? problem('UNREADABLE', found.why) : reply(200, found)
+      return found(await showJob(rooms, id))
     },
   }),
 
@@ -80,8 +59,7 @@ export const offloadJobRoutes = [
     answers: { 200: offloadJobShape },
     problems: { 404: `NOT_FOUND, ${OFF}`, 409: 'CONFLICT, UNREADABLE' },
     async answer({ params: { id } }, rooms) {
-      const tiered = withTier(rooms)
-      return isProblem(tiered) ? tiered : answerOf(id, await moveJob(tiered, id, retry))
+      return found(await retryJob(rooms, id))
     },
   }),
 
@@ -98,8 +76,7 @@ export const offloadJobRoutes = [
     answers: { 200: offloadJobShape },
     problems: { 404: `NOT_FOUND, ${OFF}`, 409: 'CONFLICT, UNREADABLE' },
     async answer({ params: { id } }, rooms) {
-      const tiered = withTier(rooms)
-      return isProblem(tiered) ? tiered : answerOf(id, await moveJob(tiered, id, cancel))
+      return found(await cancelJob(rooms, id))
     },
   }),
 
@@ -115,30 +92,7 @@ export const offloadJobRoutes = [
     answers: { 200: retriedJobsShape },
     problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: `UNKNOWN_TOPIC_OR_PARTITION, ${OFF}` },
     async answer({ body }, rooms) {
-      const tiered = withTier(rooms)
-      if (isProblem(tiered)) return tiered
-      const topic = await topicOrAll(rooms, body?.topic)
-      return isRefusal(topic) ? topic : reply(200, await retryFailed(tiered, topic))
+      return found(await retryFailedJobs(rooms, body?.topic))
     },
   }),
 ]
-
-function withTier(rooms: HttpRooms): (HttpRooms & { readonly remoteTier: RemoteTier }) | Problem {
-  const { remoteTier } = rooms
-  return remoteTier === null ? problem(OFF, whyNoTier(rooms.settings)) : { ...rooms, remoteTier }
-}
-
-/** Null stands for all topics. */
-async function topicOrAll(rooms: HttpRooms, name: string | undefined): Promise<Topic | null | Refusal> {
-  return name === undefined ? null : await findTopic(rooms, name)
-}
-
-function noJob(id: string): Problem {
-  return problem('NOT_FOUND', `There is no offload job '${id}'.`)
-}
-
-function answerOf(id: string, moved: JobMove | null): Answer {
-  if (moved === null) return noJob(id)
-  if (moved.kind === 'moved') return reply(200, moved.job)
-  return moved.kind === 'refused' ? problem('CONFLICT', moved.why) : problem('UNREADABLE', moved.why)
-}

@@ -1,10 +1,8 @@
 // The remote tier as a whole: its place, its tables, and how this broker copes with it.
 
-import { searchFor } from '../../admin/paging.ts'
-import { describeRemote, whyNoTier } from '../../admin/remote-storage.ts'
+import { showRemote } from '../../admin/remote-storage.ts'
 import { remoteStorageQuery, remoteStorageShape } from '../../api/storage.ts'
-import { problem } from '../problems.ts'
-import { reply, route } from '../route.ts'
+import { found, route } from '../route.ts'
 
 export const remoteStorageRoutes = [
   route({
@@ -17,11 +15,8 @@ export const remoteStorageRoutes = [
     query: remoteStorageQuery,
     answers: { 200: remoteStorageShape },
     problems: { 404: 'REMOTE_TIER_OFF' },
-    async answer({ query: { q, order, offset, limit } }, rooms) {
-      const { remoteTier } = rooms
-      if (remoteTier === null) return problem('REMOTE_TIER_OFF', whyNoTier(rooms.settings))
-      const page = { isWanted: searchFor(q), order, offset, limit }
-      return reply(200, await describeRemote({ ...rooms, remoteTier }, page))
+    async answer({ query }, rooms) {
+      return found(await showRemote(rooms, query))
     },
   }),
 ]

@@ -1,14 +1,6 @@
 // Registration of schemas, and deletion of versions and subjects.
 
-import {
-  checkSchema,
-  type DeletionOptions,
-  deleteSchemas,
-  misfitInWords,
-  referrersInWords,
-  registerSchema,
-} from '../../admin/schemas/changes.ts'
-import type { SchemaRooms } from '../../admin/schemas/subjects.ts'
+import { deleteSchemas, registerSchema } from '../../admin/schemas/changes.ts'
 import {
   newSchemaShape,
   SCHEMA_BODY_BYTES,
@@ -18,14 +10,7 @@ import {
   schemaVersionParams,
   schemaVersionShape,
 } from '../../api/schemas.ts'
-import { cut } from '../../base/cut.ts'
-import { isRefusal, type RegistryRefusal, refusals } from '../../registry/refusals.ts'
-import { problem } from '../problems.ts'
-import { type Answer, reply } from '../route.ts'
-import { schemaRoute } from '../schema-route.ts'
-
-const INCOMPATIBLE = refusals.incompatible('', []).code
-const REFERENCED = refusals.referenced('', 0).code
+import { found, schemaRoute } from '../schema-route.ts'
 
 export const schemaChangeRoutes = [
   schemaRoute({
@@ -41,12 +26,7 @@ export const schemaChangeRoutes = [
     answers: { 200: schemaVersionShape },
     problems: { 400: 'INVALID_SCHEMA', 404: 'SCHEMA_REGISTRY_OFF', 409: 'INCOMPATIBLE_SCHEMA, CONFLICT, UNREADABLE' },
     async answer({ params: { subject }, body }, its) {
-      const made = await registerSchema(its.registry, subject, body)
-      if (!isRefusal(made)) return reply(200, made)
-      if (made.code !== INCOMPATIBLE) return made
-      const checked = await checkSchema(its.registry, subject, body)
-      const why = isRefusal(checked) ? null : misfitInWords(checked)
-      return why === null ? made : problem('INCOMPATIBLE_SCHEMA', why)
+      return found(await registerSchema(its.registry, subject, body))
     },
   }),
   schemaRoute({
@@ -61,7 +41,7 @@ export const schemaChangeRoutes = [
     problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'REFERENCED, CONFLICT, UNREADABLE' },
     async answer({ params: { subject }, query }, its) {
       const options = { isPermanent: query.permanent === 'true', isDryRun: query.dryRun === 'true' }
-      return await answerDeletion(its, subject, null, options)
+      return found(await deleteSchemas(its, subject, null, options))
     },
   }),
   schemaRoute({
@@ -76,23 +56,7 @@ export const schemaChangeRoutes = [
     problems: { 404: 'SCHEMA_REGISTRY_OFF', 409: 'REFERENCED, CONFLICT, UNREADABLE' },
     async answer({ params: { subject, version }, query }, its) {
       const options = { isPermanent: query.permanent === 'true', isDryRun: query.dryRun === 'true' }
-      return await answerDeletion(its, subject, version, options)
+      return found(await deleteSchemas(its, subject, version, options))
     },
   }),
 ]
-
-/** With null the whole subject is deleted. */
-async function answerDeletion(
-  rooms: SchemaRooms,
-  subject: string,
-  version: string | null,
-  options: DeletionOptions,
-): Promise<Answer | RegistryRefusal> {
-  const deleted = await deleteSchemas(rooms, subject, version, options)
-  if (!isRefusal(deleted)) return reply(200, deleted)
-  if (deleted.code !== REFERENCED) return deleted
-  const who = await referrersInWords(rooms.registry, subject, version, options.isPermanent)
-  const what =
-    version === null ? `the subject '${cut(subject)}'` : `version ${version} of the subject '${cut(subject)}'`
-  return who === null ? deleted : problem('REFERENCED', `Other schemas refer to ${what}: ${who}. Delete them first.`)
-}

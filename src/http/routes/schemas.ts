@@ -1,9 +1,8 @@
 // The routes by which operators read the schema registry: subjects, versions, texts, comparisons, and checks before a
 // registration.
 
-import { pageOf, searchFor } from '../../admin/paging.ts'
 import { checkSchema } from '../../admin/schemas/changes.ts'
-import { completeSubjects, describeRegistry, describeSubject, listSubjects } from '../../admin/schemas/subjects.ts'
+import { describeRegistry, describeSubject, listSubjectPage } from '../../admin/schemas/subjects.ts'
 import { diffVersions, showId, showVersion } from '../../admin/schemas/versions.ts'
 import {
   checkedSchemaShape,
@@ -43,17 +42,7 @@ export const schemaRoutes = [
     doc: 'A page of the subjects, with their level, mode and judged topics. A subject without versions is listed if it has a level or a mode of its own.',
     query: schemaSubjectsQuery,
     answers: { 200: schemaSubjectsShape },
-    async answer({ query: { q, deleted, ...page } }, its) {
-      const isWanted = searchFor(q)
-      const wanted = (await listSubjects(its, deleted)).filter(({ subject }) => isWanted(subject))
-      const shown = pageOf(
-        wanted,
-        page,
-        each => each[page.sort],
-        each => each.subject,
-      )
-      return reply(200, { subjects: await completeSubjects(its, shown), total: wanted.length })
-    },
+    answer: async ({ query }, its) => reply(200, await listSubjectPage(its, query)),
   }),
   schemaRoute({
     method: 'GET',

@@ -1,11 +1,7 @@
 // The local tier: where partitions rest, how much each takes, its segments, and the storage worker.
 
-import { type Paging, pageOf, searchFor } from '../../admin/paging.ts'
-import { checkPartition, findTopic, type Place } from '../../admin/reach.ts'
-import { describeSegment } from '../../admin/segment-detail.ts'
-import type { TieredSegment } from '../../admin/segment-tiers.ts'
-import { segmentsOf } from '../../admin/segments.ts'
-import { describeStore, measureSizes, measureStreams, type Partitions, partitionsOf } from '../../admin/storage.ts'
+import { listSegmentPage, showSegment } from '../../admin/shown-segments.ts'
+import { showStorage } from '../../admin/storage.ts'
 import { describeWorker, runRound, whyNoHolder } from '../../admin/storage-worker.ts'
 import {
   roundRequestShape,
@@ -21,7 +17,7 @@ import {
 } from '../../api/storage.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import { problem } from '../problems.ts'
-import { type HttpRooms, reply, route } from '../route.ts'
+import { found, reply, route } from '../route.ts'
 
 export const storageRoutes = [
   route({
@@ -34,10 +30,7 @@ export const storageRoutes = [
     query: storageQuery,
     answers: { 200: storageShape },
     async answer({ query }, rooms) {
-      const partitions = partitionsOf(rooms, searchFor(query.q))
-      const shown = query.sort === 'sizeBytes' ? await bySize(rooms, partitions, query) : byTopic(partitions, query)
-      const [streams, store] = await Promise.all([measureStreams(rooms, shown), describeStore(rooms)])
-      return reply(200, { store, streams, total: partitions.total })
+      return reply(200, await showStorage(rooms, query))
     },
   }),
 
@@ -83,15 +76,8 @@ export const storageRoutes = [
     query: segmentsQuery,
     answers: { 200: segmentsShape },
     problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION' },
-    async answer({ params: { topic: name, partition }, query: { offset: skip, limit } }, rooms) {
-      const topic = await findTopic(rooms, name)
-      if (isRefusal(topic)) return topic
-      const stranger = checkPartition(topic, partition)
-      if (stranger !== null) return stranger
-      const found = await segmentsOf(rooms, topic, partition, { skip, limit })
-      const leader = rooms.cluster.leaderOf(topic.id, partition)
-      const place = { topic: topic.name, partition, leaderId: leader < 0 ? null : leader }
-      return reply(200, { ...place, ...found, segments: found.segments.map(shownSegment) })
+    async answer({ params, query }, rooms) {
+      return found(await listSegmentPage(rooms, params, query))
     },
   }),
 
@@ -105,53 +91,8 @@ export const storageRoutes = [
     params: segmentParams,
     answers: { 200: segmentDetailShape },
     problems: { 400: 'INVALID_TOPIC_EXCEPTION', 404: 'UNKNOWN_TOPIC_OR_PARTITION, NOT_FOUND' },
-    async answer({ params: { topic: name, partition, base } }, rooms) {
-      const topic = await findTopic(rooms, name)
-      if (isRefusal(topic)) return topic
-      const stranger = checkPartition(topic, partition)
-      if (stranger !== null) return stranger
-      const found = await describeSegment(rooms, topic, partition, base)
-      if ('missing' in found) {
-        const said = `No segment of partition ${partition} of '${name}' begins at offset ${base}.`
-        return problem('NOT_FOUND', found.missing === null ? said : `${said} ${found.missing}`)
-      }
-      const { segment, job, inspection, trouble } = found
-      const leader = rooms.cluster.leaderOf(topic.id, partition)
-      return reply(200, {
-        ...{ topic: topic.name, partition, leaderId: leader < 0 ? null : leader },
-        ...{ segment: shownSegment(segment), job },
-        ...{ inspection: inspection.outcome, files: inspection.files, totalFiles: inspection.total, trouble },
-      })
+    async answer({ params }, rooms) {
+      return found(await showSegment(rooms, params))
     },
   }),
 ]
-
-function shownSegment({ sealedAtMs, firstAppendMs, lastAppendMs, cleanedAtMs, ...segment }: TieredSegment) {
-  const times = {
-    ...{ sealedAt: timeOf(sealedAtMs), firstAppendAt: timeOf(firstAppendMs) },
-    ...{ lastAppendAt: timeOf(lastAppendMs), cleanedAt: timeOf(cleanedAtMs) },
-  }
-  return { ...segment, ...times }
-}
-
-function timeOf(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
-}
-
-function byTopic({ slice, total }: Partitions, { order, offset, limit }: Paging): readonly Place[] {
-  if (order === 'asc') return slice(offset, offset + limit)
-  return slice(Math.max(0, total - offset - limit), Math.max(0, total - offset)).toReversed()
-}
-
-async function bySize(rooms: HttpRooms, { slice, total }: Partitions, query: Paging): Promise<readonly Place[]> {
-  const places = slice(0, total)
-  const sizes = await measureSizes(rooms, places)
-  const page = pageOf(
-    places.map((place, at) => ({ place, size: sizes[at]! })),
-    query,
-    ({ size }) => size,
-    ({ place: { topic } }) => topic.name,
-    ({ place: { partition } }) => partition,
-  )
-  return page.map(({ place }) => place)
-}
