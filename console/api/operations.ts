@@ -70,6 +70,7 @@ export const operations = {
   'set global schema mode': { method: 'PUT', path: '/api/v1/schemas/mode', needs: 'admin', answer: {'subject?': '', mode: '', origin: '', fallback: ''} },
   'set schema level': { method: 'PUT', path: '/api/v1/schemas/subjects/:subject/level', needs: 'admin', answer: {'subject?': '', level: '', origin: '', fallback: ''} },
   'set schema mode': { method: 'PUT', path: '/api/v1/schemas/subjects/:subject/mode', needs: 'admin', answer: {'subject?': '', mode: '', origin: '', fallback: ''} },
+  'show agent tools': { method: 'GET', path: '/api/v1/agent-tools', needs: 'admin', answer: {isOn: false, path: '', needsToken: false, hasChanges: false, hasMessages: false, tools: [{name: '', title: '', description: ''}], calls: [{at: '', name: '', from: '', what: '', outcome: ''}]} },
   'show capabilities': { method: 'GET', path: '/api/v1/capabilities', needs: 'viewer', answer: {version: '', build: {group: '', artifact: '', version: ''}, brokerId: 0, clusterId: '', 'namespace?': '', store: {engine: '', description: ''}, capabilities: [{id: '', label: '', state: ''}], listeners: [{name: '', host: '', security: '', mechanisms: ['']}], limits: {'metricsHistory?': {}}} },
   'show global schema level': { method: 'GET', path: '/api/v1/schemas/level', needs: 'viewer', answer: {'subject?': '', level: '', origin: '', fallback: ''} },
   'show global schema mode': { method: 'GET', path: '/api/v1/schemas/mode', needs: 'viewer', answer: {'subject?': '', mode: '', origin: '', fallback: ''} },
