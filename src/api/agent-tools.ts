@@ -14,7 +14,7 @@ export const agentToolShape = z
 
 export const agentCallShape = z
   .object({
-    at: timeShape,
+    calledAt: timeShape,
     name: z
       .string()
       .meta({ description: 'The tool, the address of the resource, or the prompt, as the client sent it.' }),

@@ -55,8 +55,8 @@ export class CallLog {
     auditLogger.info(`mcp ${name ?? visible(asked)}`, { who, client, from, what: shown, outcome, bytes, ms })
     metrics.count('svc.mcp.calls', { tool, result: outcome })
     metrics.observe('svc.mcp.duration', { tool }, tookMs)
-    const at = new Date(clock.now()).toISOString()
-    this.#recent.add({ at, name: name ?? visible(asked), client, from, what: shown, outcome, bytes, tookMs: ms })
+    const calledAt = new Date(clock.now()).toISOString()
+    this.#recent.add({ calledAt, name: name ?? visible(asked), client, from, what: shown, outcome, bytes, tookMs: ms })
   }
 
   recent(): AgentCall[] {

@@ -87,8 +87,8 @@ export class Confirmations {
   }
 
   /**
-   * Takes the confirmation with this value for exactly this change. Resolves with null if there is none: the value is
-   * altered, unknown, used, expired, or for another change. Throws what the store throws; then it may be taken.
+   * Takes the confirmation with this value for exactly this change. Resolves with null if the value is altered,
+   * unknown, used, expired, or for another change. Throws what the store throws; then it may be taken.
    */
   async take(change: Change, value: string): Promise<Pending | null> {
     if (!VALUE.test(value)) return null

@@ -144,8 +144,8 @@ export async function openAgentEndpoint(rooms: McpRooms, overrides: McpOverrides
 }
 
 /**
- * Reads the answer of the SDK. To clients with a handshake it sends a stream of one event; they read JSON as well, which
- * has an end and is compressed.
+ * Reads the answer of the SDK. To clients with a handshake it sends a stream of one event. They read JSON as well,
+ * which has an end and is compressed.
  */
 async function written(answer: Response): Promise<AgentAnswer> {
   const type = answer.headers.get('content-type')

@@ -36,7 +36,7 @@ export interface Prompt {
   /** Each argument is a text, optional or not. */
   readonly input: z.ZodObject
   readonly completes?: Readonly<Record<string, Complete>>
-  /** What the model shall do. It is constant: the arguments follow as data, below `untrusted_data`. */
+  /** Says to the model how to proceed. It is constant: the arguments follow as data, below `untrusted_data`. */
   readonly text: string
 }
 

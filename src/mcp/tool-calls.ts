@@ -1,10 +1,10 @@
 // One call of a tool: checks the arguments, runs the verb, and fits the answer. A change takes two calls, or a person
 // accepts it. This file knows no MCP: server.ts puts the result into the form of the protocol.
 //
-//   first call        preview, keep a confirmation                    shown, with the value or as a question to a person
-//   second call       take the confirmation, preview again
-//                     the state is another one                        CONFIRM_OUTDATED, with the new preview
-//                     the state is the same                           apply with the pins of the first call
+//   first call    preview, keep a confirmation     shown, with the value or as a question to a person
+//   second call   take the confirmation, preview again
+//                 the state is another one         CONFIRM_OUTDATED, with the new preview
+//                 the state is the same            apply with the pins of the first call
 
 import type { z } from 'zod'
 import { cut } from '../base/cut.ts'
@@ -25,7 +25,7 @@ import {
   type ToolAnswer,
 } from './tool.ts'
 
-/** What the protocol tells beside the arguments. */
+/** The facts that the protocol tells beside the arguments. */
 export interface Asking {
   /** True if the client asks a person before a change. */
   readonly asksPerson: boolean

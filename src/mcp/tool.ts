@@ -100,7 +100,7 @@ export function declined(
   return { kind: 'declined', code, detail, fields }
 }
 
-/** What a tool found. `rows` names the member of the body that may be cut to fit, and how to go on. */
+/** The findings of a tool. `rows` names the member of the body that may be cut to fit, and how to go on. */
 export interface ToolAnswer {
   readonly body: object
   readonly rows?: {

@@ -149,6 +149,8 @@ const cases: Record<DocumentKind, Case> = {
     isRepaired: true,
     seed: async () => spots('pending', form => form),
     async check(broker, { store }) {
+      const wire = await broker.connect()
+      await eventually('the topic is there', async () => (await topicError(wire, 'orders')) === 0)
       const asked = { topic: 'orders' }
       const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'delete_topic', arguments: asked } }
       const answer = await fetch(`${broker.url}/mcp`, {

@@ -306,7 +306,7 @@ const table = Object.freeze({
   ),
   'svc.mcp.calls': counter(
     ['tool', 'result'],
-    'Calls of agents, by the tool, resource or prompt (unknown: there is none of that name) and by the result: ok, preview, or the code of the error.',
+    'Calls of agents, by the tool, resource or prompt (unknown: no tool has the name) and by the result: ok, preview, or the code of the error.',
     OURS,
   ),
   'svc.mcp.duration': timer(['tool'], 'Time of a call of an agent, without the wait for its turn.', OURS),

@@ -20,7 +20,7 @@ const SETTINGS: Partial<Values> = { ...AGENT_SETTINGS, 'admin.password': PASSWOR
 const OPEN: Partial<Values> = { ...AGENT_SETTINGS, 'admin.security-enabled': false }
 const PING = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' })
 const REVISION = '2026-07-28'
-/** So many failures lock an address out. */
+/** The number of failures that lock an address out. */
 const FAILURES = 10
 
 async function start(t: TestContext, settings: Partial<Values> = SETTINGS, mcp: McpOverrides = {}) {
@@ -337,7 +337,7 @@ test('four calls run at once, others wait for their turn, and beyond those a cal
   assert.equal((await agent.post(PING)).status, 200)
 })
 
-test('a call that takes too long is answered TIMED_OUT, its work is told to stop, and its place is free', async t => {
+test('a call that takes too long is answered as late, its work is told to stop, and its place is free', async t => {
   const slow = slowTool()
   const { agent, log } = await start(t, OPEN, { tools: [slow.tool], limits: { timeMs: 300, atOnce: 1 } })
   for (let i = 1; i <= 2; i++) {
@@ -381,7 +381,7 @@ test('an ADMIN sees whether agents may call, the tools, and the last hundred cal
       ['delete_topic', true],
     ],
   )
-  const [second, first] = calls.map(({ at: _, bytes: __, tookMs: ___, ...call }) => call)
+  const [second, first] = calls.map(({ calledAt: _, bytes: __, tookMs: ___, ...call }) => call)
   const common = { name: 'list_topics', client: 'node', from: '127.0.0.1' }
   assert.deepEqual(first, { ...common, what: '{"q":"ord"}', outcome: 'ok' })
   assert.deepEqual(second, { ...common, what: '{"limit":0}', outcome: 'INVALID_ARGUMENTS' })

@@ -101,7 +101,7 @@ function agentRoute(agents: Agents) {
 /** A token that is missing, or in the query, counts as a wrong one. */
 async function byToken(caller: Caller, accounts: Accounts, token: string): Promise<Identity | Problem> {
   const isInQuery = TOKENS_IN_QUERY.some(name => Object.hasOwn(caller.query, name))
-  const [, scheme, rest] = /^(\S+)\s+(\S+)\s*$/.exec(caller.header('authorization') ?? '') ?? []
+  const [, scheme, rest] = /^(\S+)\s*(.*?)\s*$/.exec(caller.header('authorization') ?? '') ?? []
   const given = isInQuery || scheme?.toLowerCase() !== 'bearer' ? '' : rest!
   const visitor = visitorOf(caller.address, caller.header, caller.ended)
   const refused = await accounts.checkToken(TOKEN_KEY, given, token, visitor)

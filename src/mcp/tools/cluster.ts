@@ -1,6 +1,7 @@
 // Tools about the cluster as a whole: its health.
 
 import { z } from 'zod'
+import { listBrokers } from '../../admin/brokers.ts'
 import { reading } from '../tool.ts'
 
 export const clusterTools = [
@@ -8,35 +9,19 @@ export const clusterTools = [
     name: 'cluster_health',
     title: 'Cluster health',
     description:
-      'Tells whether the cluster is healthy: the state of each part of the broker that answers with its warnings, the brokers that live, ' +
-      'and how many partitions no broker leads.',
+      'Tells whether the cluster is healthy: the state of each part of the broker that answers with its warnings, the brokers that live ' +
+      'with what each measures of itself, and how many partitions no broker leads.',
     input: z.strictObject({}),
     audited: [],
-    async run(_input, { health, cluster, catalogue, nodeId }) {
-      const [{ status, components }, checks] = await Promise.all([health.tree(), health.checks()])
-      const partitions = [...catalogue.current().topics.values()].flatMap(({ id, partitions: count }) =>
-        Array.from({ length: count }, (_, partition) => cluster.leaderOf(id, partition)),
-      )
-      const brokers = cluster.brokers().map(({ id, rack, version, endpoints }) => ({
-        id,
-        rack,
-        version,
-        listeners: endpoints,
-        leads: partitions.filter(leader => leader === id).length,
-        isServing: endpoints.length > 0,
-        isSelf: id === nodeId,
-      }))
-      const leaderless = partitions.filter(leader => leader < 0).length
-      return {
-        body: {
-          status,
-          partitions: partitions.length,
-          leaderless,
-          brokers,
-          components,
-          checks: checks.map(({ name, status: of, tookMs }) => ({ name, status: of, tookMs })),
-        },
-      }
+    async run(_input, rooms) {
+      const { health } = rooms
+      const [{ status, components }, checks, { brokers, partitions, leaderless }] = await Promise.all([
+        health.tree(),
+        health.checks(),
+        listBrokers(rooms),
+      ])
+      const shownChecks = checks.map(({ details: _, ...check }) => check)
+      return { body: { status, partitions, leaderless, brokers, components, checks: shownChecks } }
     },
   }),
 ]
