@@ -179,9 +179,6 @@ export interface LagTrend {
   readonly lagPerSecond: number
 }
 
-/** The trend is that of at most this time. */
-const TREND_MS = 2 * 60_000
-
 /**
  * Describes the samples of a group's lag, oldest first. `refreshMs` is the time between two measurements of the lag,
  * which is not that between two steps; `startedAtMs` is when the history began.
@@ -227,9 +224,10 @@ export function describeLagHistory(
 
 function trendOf(known: readonly LagPoint[], intervalMs: number, refreshMs: number): LagTrend | null {
   const last = known.at(-1)
-  // Two steps may have seen the same measurement, so a shorter time would show no movement.
+  // Two steps may have seen the same measurement, so a shorter time would show no movement. A longer one would not show
+  // that a consumer has just come back.
   const leastMs = 2 * (intervalMs + refreshMs)
-  const mostMs = Math.max(TREND_MS, leastMs + intervalMs)
+  const mostMs = leastMs + 2 * intervalMs
   const first = last && known.find(({ timestamp }) => timestamp >= last.timestamp - mostMs)
   if (last === undefined || first === undefined || last.timestamp - first.timestamp < leastMs) return null
   const overSeconds = (last.timestamp - first.timestamp) / 1_000
