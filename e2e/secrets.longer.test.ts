@@ -70,6 +70,7 @@ test('no secret is logged or returned, for any request and any failure', {
       'svc.storage.remote.s3.region': 'eu-central-1',
       'svc.storage.remote.s3.access-key-id': 'key',
       'server.port': String(httpPort),
+      'svc.mcp.enabled': 'true',
       'svc.admin.oauth.enabled': 'true',
       'svc.admin.oauth.issuer-uri': provider.issuer,
       'svc.admin.oauth.client-id': CLIENT.id,
@@ -117,6 +118,18 @@ test('no secret is logged or returned, for any request and any failure', {
   await post('/api/v1/users', { username: 'max', password: marker('extra'), token: marker('unknown-field') }, session)
   await post('/api/v1/users/vic', { password: marker('changed') }, session, 'PUT')
   await post('/api/v1/users/admin', { password: marker('own'), currentPassword: marker('not-mine') }, session, 'PUT')
+
+  // Tools of agents with the right token, with a wrong one, and with one in the address.
+  const askAgent = (token: string, query = '') =>
+    post(
+      `/mcp${query}`,
+      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_topics', arguments: { q: 'a' } } },
+      { accept: 'application/json, text/event-stream', authorization: `Bearer ${token}` },
+    )
+  assert.equal((await askAgent(marker('mcp.token'))).status, 200)
+  assert.equal((await askAgent(marker('mcp-wrong'))).status, 401)
+  assert.equal((await askAgent(marker('mcp.token'), `?token=${marker('mcp-query')}`)).status, 401)
+  assert.equal((await ask('/api/v1/agent-tools', { headers: session })).status, 200)
 
   // Passwords of Kafka clients, stored, changed and refused.
   const stored = { username: 'admin', password: marker('sasl'), iterations: 4_096 }
@@ -231,6 +244,8 @@ test('no secret is logged or returned, for any request and any failure', {
   for (const { path } of readable.slice(0, 20))
     await ask(path.replace(/:\w+/g, '0').replace('*', 'x'), { headers: session })
   await post('/api/v1/auth/login', signIn)
+  assert.equal((await askAgent(marker('mcp.token'))).status, 503)
+  assert.equal((await askAgent(marker('mcp.token'), `?access_token=${marker('mcp-query')}`)).status, 503)
   await broker.kill('SIGTERM')
 
   const written = [broker.output(), ...answers]
@@ -287,7 +302,7 @@ test('a broker that does not start prints the reason without the secret', async 
     { 'svc.redis.uri': 'redis://user:MARKER%ZZ@127.0.0.1:1' },
     { 'svc.redis.uri': 'MARKER-not-a-uri' },
     { 'svc.redis.host': '127.0.0.1', 'svc.redis.port': '1', 'svc.redis.password': 'MARKER-password' },
-    { 'svc.mcp.enabled': 'true', 'svc.mcp.token': 'MARKER-token' },
+    { 'svc.mcp.enabled': 'true', 'svc.mcp.token': 'MARKER-token', 'svc.mcp.allowed-hosts': 'http://host' },
     { 'svc.admin.passwrd': 'MARKER-misspelt' },
   ]
   for (const settings of cases) {

@@ -37,7 +37,7 @@ test('an operator’s mistake ends with status 1 and one message without a stack
   assert.equal(spawnSync('mkfifo', [join(cwd, 'fifo')]).status, 0)
   const cases: [string[], RegExp][] = [
     [['--svc.broker.prot=9092'], /svc\.broker\.prot.*svc\.broker\.port/],
-    [['--svc.mcp.enabled=true', '--svc.mcp.token=t'], /svc\.mcp\.enabled/],
+    [['--svc.mcp.enabled=true'], /svc\.mcp\.enabled/],
     [['--svc.broker.host=127.0.0.1', `--svc.broker.port=${port}`], new RegExp(`127\\.0\\.0\\.1:${port}.*taken`)],
     [['--svc.storage.local.embedded.path=file'], /file/],
     [['--config=fifo'], /--config: got 'fifo', but it is a FIFO/],
