@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { agentAt } from '../../testing/agent-client.ts'
 import { type AgentWorld, startAgentWorld, walk } from '../../testing/agent-world.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { append, commit, enter } from '../../testing/group-calls.ts'
@@ -406,7 +407,7 @@ test('the tools that show records do not exist with messages-enabled=false', asy
 })
 
 test('resources are the answers of tools and the pages of the reference', async t => {
-  const { client, call } = await start(t)
+  const { client, call, url } = await start(t)
   const read = async (uri: string) =>
     (await client.readResource({ uri })).contents[0] as { text: string; mimeType: string }
   const data = async (uri: string) => JSON.parse((await read(uri)).text).untrusted_data
@@ -433,8 +434,11 @@ test('resources are the answers of tools and the pages of the reference', async 
     'ketch://reference/..%2FREADME',
     'ketch://no',
     'test://no',
-  ])
+  ]) {
     await assert.rejects(client.readResource({ uri }), { code: -32_602 }, uri)
+    const { error } = (await agentAt(url).ask('resources/read', { uri })).body
+    assert.deepEqual([error.code, error.data], [-32_602, { uri }], 'the SDK has one code for all revisions')
+  }
 })
 
 test('a prompt has a constant text, and its argument as data', async t => {
