@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GroupPosition } from '../contract.ts'
-import { consumedBetween, describeLagHistory, judgeCatchUp, producedBetween, type Rate, rateOf } from './catch-up.ts'
+import {
+  consumedBetween,
+  describeLagHistory,
+  type JudgedPartition,
+  judgeCatchUp,
+  judgeGroup,
+  producedBetween,
+  type Rate,
+  type Rates,
+  rateOf,
+} from './catch-up.ts'
 
 const over = (recordsPerSecond: number, overSeconds = 60): Rate =>
   rateOf(recordsPerSecond * overSeconds, 'history', overSeconds)
@@ -24,6 +34,13 @@ test('a group never catches up without an owner, if it is slower, or if it does 
   assert.deepEqual(judge(1_000, over(10), over(10)), ['never', 'slower', null])
   assert.deepEqual(judge(5, over(0), over(10)), ['never', 'not-moving', null])
   assert.deepEqual(judge(5, over(0), over(0)), ['never', 'not-moving', null])
+})
+
+test('a partition without an owner is judged when the group has rebalanced', () => {
+  const { verdict, reason } = judgeCatchUp({
+    ...{ lag: 5, hasOwner: false, isRebalancing: true, produce: over(1), consume: over(0) },
+  })
+  assert.deepEqual([verdict, reason], ['unknown', 'rebalancing'])
 })
 
 test('a client without a group moves its position, so that it needs no owner', () => {
@@ -142,3 +159,35 @@ test('the trend is that of the last steps', () => {
   const { trend } = history([...Array.from({ length: 100 }, () => 1_000), 900, 800, 700, 600, 500, 400])
   assert.deepEqual([trend!.overSeconds, trend!.lagPerSecond], [6, -100])
 })
+
+test('a group is judged by its worst partition, and by the history where a partition is only slow', () => {
+  const fast = partition(100, over(20), over(10))
+  const slower = partition(200, over(5), over(10))
+  const still = partition(300, over(0), over(10))
+  const unowned = partition(400, over(0), over(10), false)
+  const done = partition(0, null, null)
+  const judged = (partitions: readonly JudgedPartition[], rates: Rates = { produce: null, consume: null }) => {
+    const total = partitions.reduce((sum, { lag }) => sum + (lag ?? 0), 0)
+    const { verdict, reason, seconds } = judgeGroup(total, partitions, rates)
+    return [verdict, reason, seconds]
+  }
+  assert.deepEqual(judged([]), ['unknown', 'no-positions', null])
+  assert.deepEqual(judged([done, done]), ['caught-up', null, 0])
+  assert.deepEqual(judged([fast, done, partition(50, over(20), over(10))]), ['catches-up', null, 10])
+  assert.deepEqual(judged([fast, slower]), ['never', 'slower', null])
+  assert.deepEqual(judged([fast, slower, still]), ['never', 'not-moving', null])
+  assert.deepEqual(judged([fast, slower, still, unowned]), ['never', 'no-owner', null])
+  assert.deepEqual(judged([fast, partition(null, null, null)]), ['unknown', 'unknown-lag', null])
+  assert.deepEqual(judged([fast, partition(5, null, over(1))]), ['unknown', 'unknown-rates', null])
+  const past = { produce: over(10), consume: over(40) }
+  assert.deepEqual(judged([fast, slower], past), ['catches-up', null, 10])
+  assert.deepEqual(judged([fast, still], past), ['never', 'not-moving', null])
+  assert.equal(
+    judgeGroup(800, [still, unowned, unowned], past).why,
+    '800 records wait in 2 partitions that no member owns.',
+  )
+})
+
+function partition(lag: number | null, consume: Rate | null, produce: Rate | null, hasOwner = true): JudgedPartition {
+  return { lag, catchUp: judgeCatchUp({ lag, hasOwner, produce, consume }) }
+}

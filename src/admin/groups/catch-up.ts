@@ -2,7 +2,7 @@
 // nothing: its numbers come from explain-lag.ts. Each rate says where it comes from and over which time.
 //
 //   lag 0                                             caught-up
-//   no member owns the partition, nothing moves       never, no-owner
+//   no member owns the partition, nothing moves       never, no-owner; unknown while the group rebalances
 //   nothing moves for a while                         never, not-moving
 //   it consumes more than is produced                 catches-up, in lag / (consumed - produced) seconds
 //   it consumes as much, and is seconds behind        keeps-up
@@ -28,6 +28,7 @@ export type Reason =
   | 'unknown-lag'
   | 'unknown-rates'
   | 'just-moved'
+  | 'rebalancing'
   | 'no-positions'
 
 export interface CatchUp {
@@ -50,18 +51,24 @@ const TOLERANCE = 0.05
 export function judgeCatchUp({
   lag,
   hasOwner,
+  isRebalancing = false,
   produce,
   consume,
 }: {
   readonly lag: number | null
   readonly hasOwner: boolean
+  /** True while the members agree anew who owns which partition. */
+  readonly isRebalancing?: boolean
   readonly produce: Rate | null
   readonly consume: Rate | null
 }): CatchUp {
   if (lag === null) return unknown('unknown-lag', 'The lag is not known.')
   if (lag === 0) return { verdict: 'caught-up', reason: null, seconds: 0, why: 'No record is left to deliver.' }
   const consumed = consume?.recordsPerSecond ?? 0
-  if (!hasOwner && consumed === 0) return never('no-owner', `${lag} records wait, and no member owns them.`)
+  if (!hasOwner && consumed === 0)
+    return isRebalancing
+      ? unknown('rebalancing', `${lag} records wait, and the members are sharing the partitions out.`)
+      : never('no-owner', `${lag} records wait, and no member owns them.`)
   if (produce === null || consume === null)
     return unknown('unknown-rates', `${lag} records wait, and the rates are not known.`)
   if (consumed === 0) {
@@ -82,11 +89,52 @@ export function judgeCatchUp({
   return { verdict: 'catches-up', reason: null, seconds, why: `${lag} records wait: ${rates}.` }
 }
 
+export interface Rates {
+  readonly produce: Rate | null
+  readonly consume: Rate | null
+}
+
+/** A partition of a group with its own verdict. */
+export interface JudgedPartition {
+  readonly lag: number | null
+  readonly catchUp: CatchUp
+}
+
+/**
+ * Judges a group by its partitions and its own rates. One partition that never catches up is enough for the group. Only
+ * a long time shows whether a partition is too slow, so there the history counts, if it has the rates.
+ */
+export function judgeGroup(
+  totalLag: number | null,
+  partitions: readonly JudgedPartition[],
+  { produce, consume }: Rates,
+): CatchUp {
+  if (partitions.length === 0) return unknown('no-positions', 'The group has no position in any partition.')
+  const lagging = partitions.filter(({ lag }) => lag !== 0)
+  const stuck = (reason: CatchUp['reason']) =>
+    lagging.filter(({ catchUp }) => catchUp.verdict === 'never' && catchUp.reason === reason)
+  const told = (its: readonly JudgedPartition[], why: string): CatchUp => {
+    const records = its.reduce((sum, { lag }) => sum + lag!, 0)
+    return { ...its[0]!.catchUp, why: `${records} records wait in ${its.length} partitions ${why}.` }
+  }
+  const [unowned, still, slow] = [stuck('no-owner'), stuck('not-moving'), stuck('slower')]
+  if (unowned.length > 0) return told(unowned, 'that no member owns')
+  if (still.length > 0) return told(still, 'in which nothing moves')
+  if (lagging.some(({ lag }) => lag === null)) return unknown('unknown-lag', 'The lag of some partitions is not known.')
+  if (consume?.from === 'history') return judgeCatchUp({ lag: totalLag, hasOwner: true, produce, consume })
+  if (slow.length > 0) return told(slow, 'in which less is consumed than is produced')
+  const unsure = lagging.find(({ catchUp }) => catchUp.verdict === 'unknown')
+  if (unsure !== undefined) return unsure.catchUp
+  // The group has caught up when its last partition has.
+  const [last] = lagging.toSorted((one, other) => other.catchUp.seconds! - one.catchUp.seconds!)
+  return last?.catchUp ?? judgeCatchUp({ lag: 0, hasOwner: true, produce, consume })
+}
+
 function never(reason: Reason, why: string): CatchUp {
   return { verdict: 'never', reason, seconds: null, why }
 }
 
-export function unknown(reason: Reason, why: string): CatchUp {
+function unknown(reason: Reason, why: string): CatchUp {
   return { verdict: 'unknown', reason, seconds: null, why }
 }
 

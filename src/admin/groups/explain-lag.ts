@@ -13,13 +13,14 @@ import {
   consumedBetween,
   describeLagHistory,
   judgeCatchUp,
+  judgeGroup,
   type LagHistory,
   type LagTrend,
   producedBetween,
   type Rate,
+  type Rates,
   rateOf,
   rounded,
-  unknown,
   type Verdict,
 } from './catch-up.ts'
 import type { GroupMember } from './groups-contract.ts'
@@ -61,6 +62,7 @@ export interface ExplainLagRequest {
   readonly sort: 'lag' | 'partition'
 }
 
+const REBALANCING: ReadonlySet<string> = new Set(['PreparingRebalance', 'CompletingRebalance'])
 /** Beyond these, the rates of a group come from the looks alone. */
 const MOST_TOPICS = 100
 
@@ -88,12 +90,15 @@ export async function explainLag(
   const second = needsLook ? await look() : first
   const seconds = (second.atMs - first.atMs) / 1_000
   const before = new Map(first.positions.map(each => [keyOf(each.topicId, each.partition), each]))
-  const members = new Map(view.members.map(member => [member.memberId, member]))
+  const group = {
+    members: new Map(view.members.map(member => [member.memberId, member])),
+    isRebalancing: REBALANCING.has(view.state),
+  }
   const nowMs = clock.now()
   const partitions = second.positions.map(after => {
     const earlier = needsLook ? before.get(keyOf(after.topicId, after.partition)) : undefined
     const looks = earlier === undefined ? null : { before: earlier, after, seconds, nowMs }
-    return explainPartition(rooms, after, looks, members)
+    return explainPartition(rooms, after, looks, group)
   })
   const lag = lagOf(groupId, second.positions)
   const history = pastLag(rooms, groupId)
@@ -116,7 +121,7 @@ function explainPartition(
   { catalogue }: Pick<ExplainLagRooms, 'catalogue'>,
   position: GroupPosition,
   looks: Parameters<typeof producedBetween>[0] | null,
-  members: ReadonlyMap<string, GroupMember>,
+  { members, isRebalancing }: { readonly members: ReadonlyMap<string, GroupMember>; readonly isRebalancing: boolean },
 ): ExplainedPartition {
   // Offsets that follow the clock do not count records.
   const isCounting = catalogue.current().topicsById.get(position.topicId)?.resolved.offsetSequenceBits === 0
@@ -130,7 +135,7 @@ function explainPartition(
     host: member?.clientHost ?? null,
     produce,
     consume,
-    catchUp: judgeCatchUp({ lag, hasOwner: memberId !== null, produce, consume }),
+    catchUp: judgeCatchUp({ lag, hasOwner: memberId !== null, isRebalancing, produce, consume }),
   }
 }
 
@@ -142,11 +147,6 @@ function pastLag({ history, settings }: ExplainLagRooms, groupId: string): LagHi
     refreshMs: settings.get('broker.metrics.group-lag-refresh-interval'),
     isFull: samples.length >= Math.min(steps, Math.max(1, Math.floor(retentionMs / intervalMs))),
   })
-}
-
-interface Rates {
-  readonly produce: Rate | null
-  readonly consume: Rate | null
 }
 
 /**
@@ -199,36 +199,6 @@ function sumRates(partitions: readonly ExplainedPartition[], seconds: number): R
     return partitions.length === 0 ? null : rateOf(total * seconds, 'positions', seconds)
   }
   return { produce: sum(each => each.produce), consume: sum(each => each.consume) }
-}
-
-/**
- * One partition that never catches up is enough for the group. Whether a partition is too slow is seen best over a long
- * time, so there the history counts, if it has the rates.
- */
-function judgeGroup(
-  totalLag: number | null,
-  partitions: readonly ExplainedPartition[],
-  { produce, consume }: Rates,
-): CatchUp {
-  if (partitions.length === 0) return unknown('no-positions', 'The group has no position in any partition.')
-  const lagging = partitions.filter(({ lag }) => lag !== 0)
-  const stuck = (reason: CatchUp['reason']) =>
-    lagging.filter(({ catchUp }) => catchUp.verdict === 'never' && catchUp.reason === reason)
-  const told = (its: readonly ExplainedPartition[], why: string): CatchUp => {
-    const records = its.reduce((sum, { lag }) => sum + lag!, 0)
-    return { ...its[0]!.catchUp, why: `${records} records wait in ${its.length} partitions ${why}.` }
-  }
-  const [unowned, still, slow] = [stuck('no-owner'), stuck('not-moving'), stuck('slower')]
-  if (unowned.length > 0) return told(unowned, 'that no member owns')
-  if (still.length > 0) return told(still, 'in which nothing moves')
-  if (lagging.some(({ lag }) => lag === null)) return unknown('unknown-lag', 'The lag of some partitions is not known.')
-  if (consume?.from === 'history') return judgeCatchUp({ lag: totalLag, hasOwner: true, produce, consume })
-  if (slow.length > 0) return told(slow, 'in which less is consumed than is produced')
-  const unsure = lagging.find(({ catchUp }) => catchUp.verdict === 'unknown')
-  if (unsure !== undefined) return unsure.catchUp
-  // The group has caught up when its last partition has.
-  const [last] = lagging.toSorted((one, other) => other.catchUp.seconds! - one.catchUp.seconds!)
-  return last?.catchUp ?? judgeCatchUp({ lag: 0, hasOwner: true, produce, consume })
 }
 
 function countVerdicts(partitions: readonly ExplainedPartition[]): ExplainedLag['verdicts'] {
