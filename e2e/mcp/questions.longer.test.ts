@@ -159,7 +159,7 @@ const questions: readonly Question[] = [
     },
   },
   {
-    question: 'What does the newest record of people say, and with which schema was it written?',
+    question: 'Which text has the newest record of people, and with which schema was it written?',
     async script(call) {
       const asked = { topic: 'people', order: 'newest', limit: 1, decode: 'registry' }
       const { messages } = await call('read_messages', asked)
