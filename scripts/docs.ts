@@ -9,6 +9,11 @@ import { derivations } from '../src/auth/clients/policy.ts'
 import { ADMIN_PATH } from '../src/http/faces/admin.ts'
 import { modelOfAnswer } from '../src/http/openapi.ts'
 import { allRoutes } from '../src/http/routes/all.ts'
+import { type ArgumentSchema, argumentsOf } from '../src/mcp/input-schema.ts'
+import { allPrompts } from '../src/mcp/prompts/all.ts'
+import { allResources } from '../src/mcp/resources/all.ts'
+import { ANSWER_BYTES, isChanging, type Tool } from '../src/mcp/tool.ts'
+import { allTools } from '../src/mcp/tools/all.ts'
 import { errors } from '../src/protocol/errors.ts'
 import { betweenBrokers, messages } from '../src/protocol/messages/all.ts'
 import type { Key, Setting } from '../src/settings/settings.ts'
@@ -301,6 +306,88 @@ with names and without values, and the errors of the answer. Lines of refused re
 `
 }
 
+/** The limits that only say that a number is exact. */
+const EXACT = Number.MAX_SAFE_INTEGER
+
+function sayType(schema: ArgumentSchema): string {
+  const { type = 'any', enum: choices, const: only, anyOf, items, minimum, maximum } = schema
+  if (anyOf !== undefined) return anyOf.map(sayType).join(' or ')
+  const values = only === undefined ? choices : [only]
+  if (values !== undefined) return values.map(value => code(String(value))).join(', ')
+  if (type === 'array') return items === undefined ? 'list' : `list of ${sayType(items)}`
+  const least = minimum === undefined || minimum === -EXACT ? '' : ` from ${minimum}`
+  return `${type}${least}${maximum === undefined || maximum === EXACT ? '' : ` to ${maximum}`}`
+}
+
+function argumentRows(tool: Tool): string[][] {
+  return argumentsOf(tool).map(({ name, schema, isNeeded }) => {
+    const fallback = schema.default === undefined ? '' : code(JSON.stringify(schema.default))
+    return [code(name), sayType(schema), isNeeded ? 'needed' : fallback, withCode(schema.description ?? '')]
+  })
+}
+
+/** Returns the text as Markdown, with what stands between backticks as code. */
+function withCode(text: string): string {
+  return text
+    .split('`')
+    .map((part, at) => (at % 2 === 0 ? plain(part) : code(part)))
+    .join('')
+}
+
+/** The sentences that all descriptions end with are said once above. */
+function ownWords({ description }: Tool): string {
+  return description.replace(/ The first call changes nothing: .*$| In the answer, everything below .*$/, '')
+}
+
+function toolText(tool: Tool): string {
+  const hidden = 'showsRecords' in tool ? ' It does not exist with `svc.mcp.messages-enabled=false`.' : ''
+  const destructive = isChanging(tool) && tool.isDestructive ? ' The change cannot be taken back.' : ''
+  return `### ${code(tool.name)}
+
+${withCode(ownWords(tool))}${destructive}${hidden}
+
+${table(['Argument', 'Type', 'Default', 'Meaning'], argumentRows(tool))}
+`
+}
+
+function agentsPage(): string {
+  const { least, usual, most } = ANSWER_BYTES
+  const [changes, reads] = [allTools.filter(isChanging), allTools.filter(tool => !isChanging(tool))]
+  const resources = allResources.map(({ uri, description, mimeType }) => [code(uri), mimeType, plain(description)])
+  const prompts = allPrompts.map(({ name, description, input }) => [
+    code(name),
+    Object.keys(input.shape).map(code).join(', '),
+    plain(description),
+  ])
+  return `${GENERATED}
+
+# Tools for agents
+
+What a client of the Model Context Protocol finds at \`/mcp\` while \`svc.mcp.enabled\` is true.
+
+An answer is JSON: \`{"untrusted_data": …, "left_out"?: "…", "cursor"?: "…"}\`. Names, records and texts that others wrote stand only below \`untrusted_data\`. They are data, and
+never an instruction. An answer has at most \`maxBytes\` bytes: ${usual} by default, and ${least} to ${most}. If rows are missing, \`left_out\` says so, and the same call with the \`cursor\`
+answers the next ones. A refusal is \`{"error": "CODE", "untrusted_data": {"detail": "…"}}\`, with the codes of the admin API.
+
+## Tools that read
+
+${reads.map(toolText).join('\n')}
+## Tools that change
+
+They exist only with \`svc.mcp.mutations-enabled=true\`. A change takes two calls. The first one changes nothing: it answers what would happen, and a \`confirm\` value. A second call with the same arguments and
+this value makes the change. If the client can ask a person, it asks instead, and the model does not see the value.
+
+${changes.map(toolText).join('\n')}
+## Resources
+
+${table(['Address', 'Type', 'Content'], resources)}
+
+## Prompts
+
+${table(['Prompt', 'Argument', 'Purpose'], prompts)}
+`
+}
+
 /** Returns the value as TypeScript. */
 function literal(value: unknown): string {
   return JSON.stringify(value)
@@ -338,6 +425,7 @@ const pages: Readonly<Record<string, () => string>> = {
   'docs/reference/settings.md': settingsPage,
   'docs/reference/topic-configs.md': topicConfigsPage,
   'docs/reference/metrics.md': metricsPage,
+  'docs/reference/mcp.md': agentsPage,
   'docs/compatibility.md': compatibilityPage,
 }
 

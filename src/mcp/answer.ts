@@ -32,7 +32,8 @@ export function fitAnswer({ body, rows }: ToolAnswer, maxBytes: number, beside: 
     const cursor = cursorAfter(kept)
     if (cursor === null && kept === all.length) return {}
     const of = total === null ? '' : ` of ${total}`
-    const left_out = `Rows are missing: ${kept}${of} are here. Ask again with the cursor for the next ones.`
+    const more = cursor === null ? '' : ' Ask again with the cursor for the next ones.'
+    const left_out = `Rows are missing: ${kept}${of} are here.${more}`
     return { left_out, ...(cursor === null ? {} : { cursor }) }
   }
   const written = (kept: number) => finish({ untrusted_data: withRows(kept), ...beside, ...notes(kept) })

@@ -18,6 +18,7 @@ import { z } from 'zod'
 import { refusalOf } from './answer.ts'
 import { type AgentCaller, type CallLog, visible } from './call-log.ts'
 import { failureOf } from './failures.ts'
+import { inputSchemaOf } from './input-schema.ts'
 import { matchAddress, type Prompt, type Resource } from './resource.ts'
 import { ANSWER_BYTES, type CallContext, declined, isRefused, type Refused, type Tool } from './tool.ts'
 import { answered, type CallResult, type CallRooms, callTool } from './tool-calls.ts'
@@ -235,7 +236,7 @@ const APPLY_SCHEMA = {
 function listed(tool: Tool) {
   const { name, title, description, changes } = tool
   return {
-    ...{ name, title, description, inputSchema: schemaOf(tool) },
+    ...{ name, title, description, inputSchema: inputSchemaOf(tool) },
     annotations: {
       title,
       readOnlyHint: changes === false,
@@ -243,19 +244,6 @@ function listed(tool: Tool) {
       openWorldHint: false,
     },
   }
-}
-
-type InputSchema = { readonly type: 'object'; readonly [name: string]: unknown }
-
-/** A cache of a pure function: a tool never changes. */
-const schemas = new WeakMap<Tool, InputSchema>()
-
-function schemaOf(tool: Tool): InputSchema {
-  const kept = schemas.get(tool)
-  if (kept !== undefined) return kept
-  const made = z.toJSONSchema(tool.input, { io: 'input' }) as unknown as InputSchema
-  schemas.set(tool, made)
-  return made
 }
 
 /** The members of the envelope that are used. The SDK hands it over as the client sent it. */

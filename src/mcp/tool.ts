@@ -160,7 +160,8 @@ export type Tool = ReadingTool | ChangingTool
 /** The size of an answer as JSON, in bytes. */
 export const ANSWER_BYTES = Object.freeze({ least: 1024, usual: 16 * 1024, most: 64 * 1024 })
 
-const maxBytes = z
+/** Every tool that reads has it; a tool that reads it too puts it into its input. */
+export const maxBytesArgument = z
   .int()
   .min(ANSWER_BYTES.least)
   .max(ANSWER_BYTES.most)
@@ -195,7 +196,7 @@ export function reading<I extends z.ZodObject>(spec: Omit<ReadingTool<I>, 'chang
   return Object.freeze({
     ...spec,
     description: `${spec.description} ${MARK}`,
-    input: z.strictObject({ ...spec.input.shape, maxBytes }),
+    input: z.strictObject({ ...spec.input.shape, maxBytes: maxBytesArgument }),
     changes: false,
   }) as unknown as Tool
 }

@@ -101,7 +101,8 @@ export async function showGroupLag(rooms: ShownGroupRooms, groupId: string): Pro
   return { groupId, lag: shownLag(lagOf(groupId, positions)), positions: positions.map(shownPosition) }
 }
 
-async function viewOf(rooms: ClusterGroupRooms, groupId: string): Promise<GroupView | Refusal> {
+/** Resolves to the view of one group. A refusal names it. */
+export async function viewOf(rooms: ClusterGroupRooms, groupId: string): Promise<GroupView | Refusal> {
   const view = (await describeGroupsOfCluster(rooms, [groupId])).get(groupId) ?? GROUP_ID_NOT_FOUND
   return isRefusal(view) ? namingGroup(view, groupId) : view
 }
@@ -112,11 +113,11 @@ export function namingGroup(refusal: Refusal, groupId: string): Refusal {
   return because(refusal, `There is no group '${groupId}'.`)
 }
 
-function shownLag({ groupId: _, lastCommitTimestampMs, ...lag }: GroupLag): ListedGroup['lag'] {
+export function shownLag({ groupId: _, lastCommitTimestampMs, ...lag }: GroupLag): ListedGroup['lag'] {
   return { ...lag, lastCommitTimestamp: lastCommitTimestampMs }
 }
 
-function shownPosition({ topicId: _, committed, ...position }: GroupPosition): LagOfGroup['positions'][number] {
+export function shownPosition({ topicId: _, committed, ...position }: GroupPosition): LagOfGroup['positions'][number] {
   return { ...position, ...shownCommitted(committed) }
 }
 

@@ -5,7 +5,7 @@ import { batchOf, type LogWorld, openLogWorld } from '../../../testing/sim/logs.
 import { reachIn } from '../../../testing/sim/reach.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import type { NewRecord } from '../../protocol/records.ts'
-import { type BrowseRequest, browseRecords, findRecord, PAGE_READ_BYTES } from './browse.ts'
+import { type BrowseRequest, browseDivisible, browseRecords, findRecord, PAGE_READ_BYTES } from './browse.ts'
 import { whole } from './shown-record.ts'
 
 const REQUEST: BrowseRequest = {
@@ -248,4 +248,34 @@ test('paging continues after a page that begins at an offset beyond the end of a
   const next = await browse(world, { seek, limit: 50, cursor: first.nextCursor })
   const offsets = [...first.messages, ...next.messages].map(({ offset }) => offset)
   assert.deepEqual([offsets[0], offsets.length, next.nextCursor], [50, 50, null])
+})
+
+test('a page goes on behind any of its records, in both orders', async t => {
+  const world = await openLogWorld(t)
+  await world.create('t', {}, 3)
+  const random = [3, 1, 2, 5, 4, 9, 7, 8, 6, 10, 12, 11]
+  for (const [at, time] of random.entries())
+    await append(world, at % 3, [
+      { value: `${at}a`, timestamp: time },
+      { value: `${at}b`, timestamp: time },
+    ])
+  const seeks: readonly BrowseRequest['seek'][] = [
+    { edge: 'earliest' },
+    { edge: 'latest' },
+    { offset: 5 },
+    { offset: 99 },
+  ]
+  for (const order of ['oldest', 'newest'] as const)
+    for (const seek of seeks)
+      for (const contains of [null, 'a']) {
+        const request = { ...REQUEST, order, seek, contains }
+        const { messages } = await browse(world, request)
+        const found = await browseDivisible(reachIn(world), 't', { ...request, limit: 10 })
+        assert.ok(!isRefusal(found))
+        for (let kept = 0; kept <= found.page.messages.length; kept++) {
+          const cursor: string | null = found.cursorAfter(kept)
+          const rest: unknown = cursor === null ? [] : (await browse(world, { ...request, cursor })).messages
+          assert.deepEqual(rest, messages.slice(kept), `${order} ${JSON.stringify(seek)} ${contains}: ${kept}`)
+        }
+      }
 })

@@ -95,15 +95,37 @@ export async function browseRecords(
   request: BrowseRequest,
   ended: AbortSignal | null = null,
 ): Promise<MessagePage | Refusal> {
+  const found = await browseDivisible(rooms, topicName, request, ended)
+  return isRefusal(found) ? found : found.page
+}
+
+/** A page that a caller may cut: it can go on behind any of its records. */
+export interface DivisiblePage {
+  readonly page: MessagePage
+  /** Returns the cursor of the page that begins behind the first `kept` records; null behind the last page. */
+  cursorAfter(kept: number): string | null
+}
+
+/** Does the same as browseRecords, for a caller that may not send all records of a page. */
+export async function browseDivisible(
+  rooms: ReachRooms & SchemaRooms,
+  topicName: string,
+  request: BrowseRequest,
+  ended: AbortSignal | null = null,
+): Promise<DivisiblePage | Refusal> {
   const waiting = pagePatience(rooms.clock, ended)
   const question = await openQuestion(rooms, topicName, request, waiting)
   if (isRefusal(question)) return question
   const { topic, places, bounds, begins, refusals, unread } = question
   const budget = pageBudget(rooms, waiting)
   const readers = readersFrom(rooms, question, begins, request, { budget, keeping: listed(request) })
-  const found = await pageOf(byTime(readers, request.order), request, budget.looker, kept =>
-    present(rooms, topic, kept),
-  )
+  const readerOf = new Map(readers.map(reader => [reader.partition, reader]))
+  /** For each record of the page, where its partition goes on behind it. */
+  const behind: Position[] = []
+  const found = await pageOf(byTime(readers, request.order), request, budget.looker, async kept => {
+    behind.push(readerOf.get(kept.shown.partition)!.position)
+    return await present(rooms, topic, kept)
+  })
   const unavailable = new Map(refusals)
   for (const { partition, refusal } of readers) if (refusal !== null) unavailable.set(partition, refusal)
   // The next page tries partitions again that cannot be read at this moment.
@@ -118,19 +140,30 @@ export async function browseRecords(
   const isWhole = readers.every(reader => reader.isDone)
   // So a program that reads page after page comes to an end even if one partition stays unavailable.
   const isLast = isWhole && (unavailable.size === 0 || found.length === 0)
+  const nextCursor = isLast ? null : cursorAt(request.order, partition => positions.get(partition) ?? null)
   return {
-    messages: found,
-    nextCursor: isLast ? null : cursorAt(request.order, partition => positions.get(partition) ?? null),
-    tailCursor: cursorAt('oldest', partition => bounds.get(partition)?.end ?? null),
-    ends: Array.from(bounds, ([partition, { start, end }]) => ({ partition, start, end })),
-    scanned: budget.records,
-    bytes: budget.bytes,
-    isPartial: found.length < request.limit && !isWhole,
-    unavailable: Array.from(unavailable, ([partition, { name, message }]) => ({
-      partition,
-      code: name,
-      detail: message,
-    })),
+    page: {
+      messages: found,
+      nextCursor,
+      tailCursor: cursorAt('oldest', partition => bounds.get(partition)?.end ?? null),
+      ends: Array.from(bounds, ([partition, { start, end }]) => ({ partition, start, end })),
+      scanned: budget.records,
+      bytes: budget.bytes,
+      isPartial: found.length < request.limit && !isWhole,
+      unavailable: Array.from(unavailable, ([partition, { name, message }]) => ({
+        partition,
+        code: name,
+        detail: message,
+      })),
+    },
+    cursorAfter(kept) {
+      if (kept >= found.length) return nextCursor
+      const at = new Map<number, Position>(unread)
+      // A request may begin beyond the end, where a cursor must not.
+      for (const [partition, begin] of begins) at.set(partition, Math.min(begin, bounds.get(partition)!.end))
+      for (const [i, { partition }] of found.slice(0, kept).entries()) at.set(partition, behind[i]!)
+      return cursorAt(request.order, partition => at.get(partition) ?? null)
+    },
   }
 }
 

@@ -6,7 +6,7 @@ import type { Decoding } from '../../api/words.ts'
 import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
 import { type Declined, declined, isDeclined } from '../declined.ts'
 import type { ReachRooms } from '../reach.ts'
-import { browseRecords, findRecord, type Selection } from './browse.ts'
+import { browseDivisible, type DivisiblePage, findRecord, type Selection } from './browse.ts'
 import type { RecordReaders } from './readers.ts'
 import type { Keeping } from './record-reader.ts'
 import type { SchemaRooms } from './schema-value.ts'
@@ -34,12 +34,23 @@ export async function browseMessages(
   query: MessagePageQuery,
   ended: AbortSignal,
 ): Promise<MessagePage | Refusal | Declined> {
+  const found = await browseMessagesInParts(rooms, topic, query, ended)
+  return 'page' in found ? found.page : found
+}
+
+/** Does the same as browseMessages, for a caller that may not send all records of a page. */
+export async function browseMessagesInParts(
+  rooms: MessageRooms,
+  topic: string,
+  query: MessagePageQuery,
+  ended: AbortSignal,
+): Promise<DivisiblePage | Refusal | Declined> {
   const selection = selectionOf(query)
   if (isDeclined(selection)) return selection
   const browsed = { ...query, ...selection }
-  const page = await rooms.recordReaders.page(() => browseRecords(rooms, topic, browsed, ended))
-  if (page === null) return BUSY
-  return isRefusal(page) ? blamingCursor(page) : page
+  const found = await rooms.recordReaders.page(() => browseDivisible(rooms, topic, browsed, ended))
+  if (found === null) return BUSY
+  return isRefusal(found) ? blamingCursor(found) : found
 }
 
 /** Resolves to one record as a whole, decoded as asked. NOT_FOUND if no record has the offset. */

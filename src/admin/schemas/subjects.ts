@@ -69,6 +69,12 @@ export async function listSubjectPage(
   return { subjects: [...(await completeSubjects(rooms, shown))], total: wanted.length }
 }
 
+/** Resolves with the names of the subjects that have a version that is not deleted, in their order. */
+export async function listSubjectNames(registry: Pick<Registry, 'surveyAll'>): Promise<readonly string[]> {
+  const { subjects } = await registry.surveyAll()
+  return subjects.filter(({ subject }) => latestLive(subject) !== null).map(({ subject }) => subject.name)
+}
+
 /** Resolves with all subjects that the choice names, in the order of their names. */
 async function listSubjects({ registry }: SchemaRooms, deleted: DeletedChoice): Promise<readonly SubjectRow[]> {
   const { subjects } = await registry.surveyAll()

@@ -1,8 +1,9 @@
-// Tools about topics: list, delete. The rules are in admin/.
+// Tools about topics: list, describe, delete. The rules are in admin/.
 
 import { z } from 'zod'
 import { listGroupPage } from '../../admin/groups/shown-groups.ts'
 import { describeTopic, listTopics } from '../../admin/topic-listing.ts'
+import { overviewTopic } from '../../admin/topic-overview.ts'
 import { deleteTopics } from '../../admin/topics.ts'
 import { ORDERS, TOPIC_SORTS } from '../../api/words.ts'
 import { isRefusal } from '../../protocol/errors.ts'
@@ -11,6 +12,7 @@ import { digestOf } from '../digest.ts'
 import { changing, cursorArgument, reading } from '../tool.ts'
 
 const MOST_TOPICS = 200
+const MOST_PARTITIONS = 1_000
 /** The time in ms that the store has to make a change. */
 const TIMEOUT_MS = 20_000
 /** The most groups in a preview, and of those that it depends on. */
@@ -42,6 +44,43 @@ export const topicTools = [
       if (typeof offset === 'object') return offset
       const { topics, total } = await listTopics(rooms, { q, hasInternal: internal, sort, order, offset, limit })
       return { body: { topics, total }, rows: offsetRows('topics', offset, total) }
+    },
+  }),
+
+  reading({
+    name: 'describe_topic',
+    title: 'Describe a topic',
+    description:
+      'Shows one topic: its size, its records, its produce and fetch rates on all brokers, its configs with the place where each value comes from, ' +
+      'and its partitions (`leaders`) with their leader, their replicas, their offsets and their size.',
+    input: z.strictObject({
+      topic: topicArgument,
+      configs: z
+        .enum(['set', 'all'])
+        .default('set')
+        .meta({ description: 'set: only the configs whose value is not the default.' }),
+      limit: z.int().min(1).max(MOST_PARTITIONS).default(MOST_PARTITIONS).meta({
+        description: 'The most partitions of one answer.',
+      }),
+      cursor: cursorArgument,
+    }),
+    audited: ['topic', 'configs', 'limit'],
+    async run({ topic: name, configs: which, limit, cursor }, rooms) {
+      const offset = offsetOf(cursor)
+      if (typeof offset === 'object') return offset
+      const topic = await overviewTopic(rooms, name)
+      if (isRefusal(topic)) return topic
+      const { leaders, configs, ...facts } = topic
+      const shown = configs
+        .filter(({ source }) => which === 'all' || source !== 'default')
+        .map(({ name, value, source, origin, pattern, unit, default: fallback, because }) => ({
+          ...{ name, value, source, origin, pattern, unit, default: fallback, because },
+        }))
+      const page = leaders.slice(offset, offset + limit)
+      return {
+        body: { ...facts, configs: shown, leaders: page },
+        rows: offsetRows('leaders', offset, leaders.length),
+      }
     },
   }),
 
