@@ -125,8 +125,8 @@ export function openTables(path: string, leastAhead: number): Tables {
         throw failed
       })
       root.resetReadTxn()
-      // On a full disk lmdb was seen to resolve the promise of a batch that it had not written. The journal is deleted up
-      // to a checkpoint, so only the file itself counts.
+      // On a full disk lmdb may resolve the promise of a batch that it has not written. The journal is deleted up to a
+      // checkpoint, so only the file itself counts.
       if (measure(file).newest <= former) throw new Error('lmdb could not commit: its file has no new transaction')
       fillAhead(file, leastAhead)
     },
