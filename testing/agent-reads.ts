@@ -45,7 +45,9 @@ export async function startAgentWorld(
     'broker.metrics.group-lag-refresh-interval': 200,
     ...settings,
   }
-  const broker = await startBroker(cleanUp, all, { http: { mcp } })
+  // A script calls faster than an agent may.
+  const limits = { perSecond: 10_000, burst: 10_000, ...mcp.limits }
+  const broker = await startBroker(cleanUp, all, { http: { mcp: { ...mcp, limits } } })
   const client = await connectAgent(cleanUp, broker.url)
   let calls = 0
   return {

@@ -94,6 +94,16 @@ test('members that cannot be cut are left out whole, and counted', () => {
   assert.ok(bytes(text) <= 1024)
 })
 
+test('a row is left out last, because the cursor leads past it', () => {
+  const row = Array.from({ length: 100 }, (_, at) => at)
+  const head = { one: row.slice(0, 60), other: row.slice(0, 50) }
+  const answer = { body: { ...head, rows: [row, row] }, rows: offsetRows('rows', 0, 2) }
+  const { structured, text } = fitAnswer(answer, 600)
+  assert.deepEqual(structured.untrusted_data, { rows: [row] })
+  assert.match(structured.left_out as string, /^Rows are missing: 1 of 2 .* Members that do not fit are left out: 2\. /)
+  assert.ok(bytes(text) <= 600)
+})
+
 test('an error has its code beside the marked member, and its texts inside, cut to a size', () => {
   const { structured, isError } = errorAnswer('NOT_FOUND', 'There is no such thing.', { topic: 'is unknown' })
   assert.deepEqual(structured, {

@@ -49,7 +49,8 @@ export function fitAnswer({ body, rows }: ToolAnswer, maxBytes: number, beside: 
     if (bytesOf(cut.text) <= maxBytes) return cut
   }
   // Not even one row fits whole. It is answered with shorter texts, or the client would never get past it.
-  return fitTexts(withRows(Math.min(1, all.length)), maxBytes, beside, notes(Math.min(1, all.length)))
+  const one = Math.min(1, all.length)
+  return fitTexts(withRows(one), maxBytes, beside, notes(one), member)
 }
 
 /** Returns the refusal as the error of a tool. */
@@ -87,8 +88,17 @@ function registryCode(code: number, status: number): string {
   return status === 422 ? 'INVALID_REQUEST' : 'SCHEMA_REGISTRY_FAILED'
 }
 
-/** Cuts long texts until the answer fits; if that is not enough, leaves out whole members. */
-function fitTexts(body: object, maxBytes: number, beside: Beside, notes: Beside): FittedAnswer {
+/**
+ * Cuts long texts until the answer fits; if that is not enough, leaves out whole members, the largest first. The member
+ * `rows` is the last one to go: a cursor leads past its row.
+ */
+function fitTexts(
+  body: object,
+  maxBytes: number,
+  beside: Beside,
+  notes: Beside,
+  rows: string | null = null,
+): FittedAnswer {
   const { left_out: leftOut } = notes
   const say = (sentence: string): Beside => ({
     ...notes,
@@ -115,7 +125,7 @@ function fitTexts(body: object, maxBytes: number, beside: Beside, notes: Beside)
   const kept: Record<string, unknown> = { ...withTexts(body, SHORTEST) }
   const bySize = Object.keys(kept)
     .map(name => ({ name, bytes: bytesOf(JSON.stringify(kept[name]) ?? '') }))
-    .sort((one, other) => other.bytes - one.bytes)
+    .sort((one, other) => Number(one.name === rows) - Number(other.name === rows) || other.bytes - one.bytes)
   let dropped = 0
   for (const { name } of bySize) {
     delete kept[name]
