@@ -14,7 +14,10 @@ const FOLDER = new URL('../../../docs/reference/', import.meta.url)
 /** The largest page in bytes. A longer one is cut at the end of a line. */
 const MOST_BYTES = 64 * 1024
 
-/** The pages of the reference, with the end of the sentence that describes each. */
+/**
+ * The pages of the reference, with the end of the sentence that describes each. coverage.md names tests, which no
+ * operator needs.
+ */
 const PAGES: Readonly<Record<string, string>> = {
   settings: 'every setting, its default and its bounds',
   'topic-configs': 'every config of a topic',
