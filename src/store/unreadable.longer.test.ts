@@ -690,7 +690,9 @@ test('a key of another type in place of a document stops no broker', { skip: noR
   const world = await openShared(t, store, null, { 'redis.uri': redis.uri })
   const wire = await world.running.connect()
   await create(wire, 'orders')
-  assert.equal(await commitError(await coordinatorOf(world.brokers, 'g'), 'g'), 0)
+  await eventually('the group is served', async () => {
+    return (await commitError(await coordinatorOf(world.brokers, 'g'), 'g')) === 0
+  })
   assert.equal(await alterQuota(wire, 'c'), 0)
   for (const kind of ['group', 'quotas', 'console']) {
     for (const key of (await redis.ask('KEYS', `svc:documents:{${kind}:*}:document:*`)) as readonly string[]) {
