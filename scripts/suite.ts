@@ -11,9 +11,9 @@ import { spec } from 'node:test/reporters'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { runChecks } from './checks.ts'
-import { root } from './node24.mjs'
+import { NODE_FLAGS, root } from './node24.mjs'
 import { jobsOf, keepTimings, listTestFiles, nameOf, plan, readTimings, type Timings } from './test-files.ts'
-import { count, newTally, runJobs, TEST_FLAGS } from './test-jobs.ts'
+import { count, newTally, runJobs } from './test-jobs.ts'
 
 const USAGE = `npm test [-- options] [words]
 
@@ -104,7 +104,7 @@ async function runPart(files: readonly string[]): Promise<void> {
     files: [join(root, 'scripts/unit-part.ts')],
     isolation: 'process',
     timeout: 60_000,
-    execArgv: TEST_FLAGS,
+    execArgv: NODE_FLAGS,
     env: { ...process.env, KETCH_UNIT_FILES: JSON.stringify(files.map(file => pathToFileURL(join(root, file)).href)) },
   })
   count(stream, tally)

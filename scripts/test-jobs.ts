@@ -33,9 +33,6 @@ const LONGEST_MESSAGE = 500
 /** The variable that names the file for the processor time of a test file's process (testing/test-process.ts). */
 const BUSY_FILE = 'KETCH_BUSY_FILE'
 
-/** The flags of each process that runs tests. */
-export const TEST_FLAGS = [...NODE_FLAGS, '--import=./testing/untracked.ts']
-
 export interface Tally {
   passed: number
   /** A line for each failed test: its file, its name and the beginning of its message. */
@@ -116,7 +113,7 @@ async function runFile({ file, store }: Job, busyFile: string, tally: Tally): Pr
     isolation: 'process',
     concurrency: 1,
     timeout: LONGEST_TEST_MS,
-    execArgv: [...TEST_FLAGS, '--import=./testing/test-process.ts'],
+    execArgv: [...NODE_FLAGS, '--import=./testing/test-process.ts'],
     env: { ...process.env, [BUSY_FILE]: busyFile, ...(store === null ? {} : { KETCH_STORE: store }) },
   })
   count(stream, tally)
