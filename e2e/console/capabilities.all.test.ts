@@ -164,7 +164,14 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
   for (const state of ['off', 'on'] as const)
     test(`with everything ${state} that a setting switches`, { timeout: 180_000 }, async t => {
       const settings: Partial<Values> =
-        state === 'off' ? OFF : { 'broker.acl.enabled': true, 'broker.sasl.enabled': true }
+        state === 'off'
+          ? OFF
+          : {
+              'broker.acl.enabled': true,
+              'broker.sasl.enabled': true,
+              'mcp.enabled': true,
+              'mcp.token': 'a token of at least 32 characters',
+            }
       // The members of the seeded groups speak without TLS and SASL, so these are on for a broker without members.
       const start = state === 'off' ? startWorld : startTieredWorld
       const world = await start(t, 'embedded', settings)
