@@ -280,7 +280,8 @@ describe('every page of the console', { skip: noBrowser }, () => {
     const viewer = await signInAt(world.url, VIEWER.username, VIEWER.password)
     for (const operation of adminOperations) {
       const { method, path } = operations[operation]
-      const { status } = await viewer.ask(method, path.replaceAll(/:\w+/g, 'orders'), {})
+      const body = method === 'GET' ? undefined : {}
+      const { status } = await viewer.ask(method, path.replaceAll(/:\w+/g, 'orders'), body)
       assert.equal(status, 403, operation)
     }
   })
