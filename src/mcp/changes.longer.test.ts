@@ -219,7 +219,7 @@ test('an elicitation shows the change to a person, and the model never sees a va
   assert.equal(world.count, 2)
 })
 
-test('a value for a person is no argument, and a value of an argument is none for a person', async t => {
+test('the argument confirm takes no value that a person was asked for, and a person accepts no value of an argument', async t => {
   const { world, tool } = counterTool()
   const { agent } = await start(t, { tools: [tool] })
   const meta = {
