@@ -216,7 +216,7 @@ test('each call is one audit line with its client, its address and its outcome, 
   })
   const other = await start(t, OPEN, { tools: [tool] })
   await other.agent.call('send_back', { name: `line\nforged ${'x'.repeat(5_000)}`, value: hidden })
-  await other.agent.call('send_back', { name: 1, value: { deep: hidden } })
+  await other.agent.call('send_back', { name: { deep: hidden }, value: { deep: hidden } })
   const lines = other
     .log()
     .split('\n')
