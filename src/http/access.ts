@@ -73,8 +73,8 @@ export function checkBodyType(
  * charset of JSON.
  */
 function isTyped(given: string, type: string): boolean {
-  const [, media, parameters] = /^([^\s;]*)\s*(.*)$/s.exec(given)!
-  return media!.toLowerCase() === type && /^(;\s*charset\s*=\s*"?utf-8"?\s*)?;?\s*$/i.test(parameters!)
+  const [, media, parameters] = /^([^\s;]*)\s*(.*)$/s.exec(given.trimEnd())!
+  return media!.toLowerCase() === type && /^(;\s*charset\s*=\s*"?utf-8"?\s*)?;?$/i.test(parameters!)
 }
 
 /**
@@ -189,6 +189,17 @@ export function basicOf(caller: Caller): { readonly username: string; readonly p
   if (!isUtf8(bytes)) return null
   const [username, password] = splitOnce(bytes.toString(), ':')
   return password === null ? null : { username, password }
+}
+
+/**
+ * Returns the scheme of the Authorization header in lower case, and the text behind it; null without the header. A
+ * header has up to 80 KB, and anybody may send it: the time that this takes must grow no faster than its length.
+ */
+export function credentialsOf(
+  caller: Pick<Caller, 'header'>,
+): { readonly scheme: string; readonly text: string } | null {
+  const [, scheme, text] = /^(\S+)(.*)$/s.exec((caller.header('authorization') ?? '').trim()) ?? []
+  return scheme === undefined ? null : { scheme: scheme.toLowerCase(), text: text!.trim() }
 }
 
 /** Returns the problem for a refused name and password. `headers` are sent if the credentials are wrong. */

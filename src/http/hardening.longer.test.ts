@@ -319,6 +319,7 @@ test('a request that two servers could parse differently is refused, and the con
     ['bare line feeds', 400, 'GET /api/v1/things HTTP/1.1\nHost: x\n\n'],
     ['no host', 400, 'GET /api/v1/things HTTP/1.1\r\nConnection: close\r\n\r\n'],
     ['two hosts', 400, 'GET /api/v1/things HTTP/1.1\r\nHost: x\r\nHost: y\r\nConnection: close\r\n\r\n'],
+    ['two hosts in HTTP/1.0', 400, 'GET /api/v1/things HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n'],
     ['a folded header', 400, `${head}X-A: b\r\n Transfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n`],
     ['a folded encoding', 400, `${head}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`],
     ['NUL in a header', 400, 'GET /api/v1/things HTTP/1.1\r\nHost: x\r\nX-A: \0\r\n\r\n'],

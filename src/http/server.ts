@@ -226,7 +226,9 @@ async function buildApp({ rooms, faces, limits, places, listener, newRequestId, 
     if (raw.rawHeaders.length / 2 > limits.maxHeaders)
       return problem('HEADERS_TOO_LARGE', `A request takes ${limits.maxHeaders} headers at most.`)
     const hosts = raw.rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length
-    if (hosts !== 1 && raw.httpVersion === '1.1') return problem('INVALID_REQUEST', 'A request has one Host header.')
+    // HTTP/1.0 knows no Host header. Two of them are two meanings in every version.
+    if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1'))
+      return problem('INVALID_REQUEST', 'A request has one Host header.')
     // Other upgrades, such as the h2c that clients in Java offer, may be ignored (RFC 9110, 7.8). A WebSocket client
     // would wait for its handshake.
     if (/\bwebsocket\b/i.test(headers.upgrade ?? ''))

@@ -139,3 +139,26 @@ test('a text that is no cursor of the list is refused', () => {
     assert.equal((offsetOf(cursor) as { code: string }).code, 'INVALID_CURSOR', cursor)
   assert.equal(offsetOf(undefined), 0)
 })
+
+/** Throws if it is written. A copy with shorter texts is a plain object. */
+class Unwritten {
+  toJSON(): never {
+    throw new Error('more is written than can fit')
+  }
+}
+
+test('a body whose texts are far longer than the answer is never written as a whole', () => {
+  const body = { value: 'x'.repeat(5_000), rest: new Unwritten() }
+  const { structured, text } = fitAnswer({ body }, 1024)
+  assert.ok(bytes(text) <= 1024 && bytes(text) > 1000, `${bytes(text)} bytes`)
+  const { untrusted_data: data } = structured as { untrusted_data: { value: string; rest: object } }
+  assert.deepEqual(data.rest, {})
+  assert.match(data.value, /^x+… \(\d+ more characters\)$/)
+})
+
+test('rows behind those that can fit are not written', () => {
+  const rows = Array.from({ length: 1_000 }, (_, at) => (at < 100 ? { at, name: 'x'.repeat(40) } : new Unwritten()))
+  const { structured, text } = fitAnswer({ body: { topics: rows }, rows: offsetRows('topics', 0, rows.length) }, 1024)
+  assert.ok(bytes(text) <= 1024 && bytes(text) > 900, `${bytes(text)} bytes`)
+  assert.match((structured as unknown as Page).left_out!, /^Rows are missing: \d\d of 1000 are here\./)
+})

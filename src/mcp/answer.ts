@@ -37,10 +37,20 @@ export function fitAnswer({ body, rows }: ToolAnswer, maxBytes: number, beside: 
     return { left_out, ...(cursor === null ? {} : { cursor }) }
   }
   const written = (kept: number) => finish({ untrusted_data: withRows(kept), ...beside, ...notes(kept) })
-  const whole = written(all.length)
-  if (bytesOf(whole.text) <= maxBytes) return whole
-  // The size grows with each row. Rows are measured once, and the exact size of few answers is looked at.
-  const sizes = all.map(row => bytesOf(JSON.stringify(row) ?? 'null') + 1)
+  // The size grows with each row. Rows are measured once, as many as can fit, and the exact size of few answers is
+  // looked at: a page may have a hundred times the bytes of an answer.
+  const sizes: number[] = []
+  let bytes = 0
+  for (const row of all) {
+    const size = bytesOf(JSON.stringify(row) ?? 'null') + 1
+    bytes += size
+    if (bytes > maxBytes) break
+    sizes.push(size)
+  }
+  if (sizes.length === all.length) {
+    const whole = written(all.length)
+    if (bytesOf(whole.text) <= maxBytes) return whole
+  }
   let left = maxBytes - bytesOf(written(0).text)
   let kept = 0
   while (kept < sizes.length && sizes[kept]! <= left) left -= sizes[kept++]!
@@ -108,10 +118,14 @@ function fitTexts(
   const { error } = beside
   const head = error === undefined ? {} : { error }
   const written = (data: object, more: Beside) => finish({ ...head, untrusted_data: data, ...beside, ...more })
-  const whole = written(body, notes)
-  if (bytesOf(whole.text) <= maxBytes) return whole
+  // A character takes at least one byte. A record has texts of megabytes, which must not be written as a whole.
+  const longestOfAll = longestText(body)
+  if (longestOfAll <= maxBytes) {
+    const whole = written(body, notes)
+    if (bytesOf(whole.text) <= maxBytes) return whole
+  }
   const shortened = say('Long texts are cut; each says how many characters are missing.')
-  let [shortest, longest] = [SHORTEST, longestText(body)]
+  let [shortest, longest] = [SHORTEST, Math.min(longestOfAll, maxBytes)]
   let best: FittedAnswer | null = null
   while (shortest <= longest) {
     const middle = (shortest + longest) >>> 1

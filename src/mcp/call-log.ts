@@ -31,6 +31,7 @@ export interface NotedCall extends AgentCaller {
 const MOST_TEXT = 300
 const MOST_ASKED = 2_000
 const MOST_CLIENT = 100
+const MOST_LOOKED = 1_000
 
 export interface CallLogRooms {
   /** The audit logger (admin/loggers.ts). */
@@ -66,9 +67,12 @@ export class CallLog {
 
 /** Returns the first 100 visible characters of a text that a client sent, on one line. */
 export function visible(text: string): string {
-  const plain = text.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()
+  // A client may send a text of a megabyte, so only its beginning is looked at.
+  const looked = text.slice(0, MOST_LOOKED)
+  const plain = looked.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()
   const characters = [...plain]
-  return characters.length <= MOST_CLIENT ? plain : `${characters.slice(0, MOST_CLIENT).join('')}…`
+  const isCut = looked.length < text.length || characters.length > MOST_CLIENT
+  return isCut ? `${characters.slice(0, MOST_CLIENT).join('')}…` : plain
 }
 
 /** Returns the arguments as JSON that has a line's length, however much the client sent. */

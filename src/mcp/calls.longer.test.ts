@@ -78,6 +78,15 @@ test('a topic and records full of instructions leave every text of the lists as 
   }
 })
 
+test('a record with other line ends is answered as a whole', async t => {
+  const { agent, port, connect } = await start(t)
+  await createTopic({ port }, 't', 1)
+  const value = 'one\u2028data: two\u2029three\u0085four\r\nfive'
+  await produceTo(await connect(), batchOf([value]))
+  const { structured } = await agent.call('get_message', { topic: 't', partition: 0, offset: 0 })
+  assert.equal(structured.untrusted_data.value.text, value)
+})
+
 test('a tool says in which bytes it answers, cuts to them, and its cursors lead through all rows', async t => {
   const { agent, port } = await start(t)
   for (let i = 0; i < 12; i++) await createTopic({ port }, `${'a-long-name-of-a-topic-'.repeat(8)}${i}`, 1)
@@ -207,7 +216,7 @@ test('each call is one audit line with its client, its address and its outcome, 
   })
   const other = await start(t, OPEN, { tools: [tool] })
   await other.agent.call('send_back', { name: `line\nforged ${'x'.repeat(5_000)}`, value: hidden })
-  await other.agent.call('send_back', { name: 1, value: { deep: hidden } })
+  await other.agent.call('send_back', { name: { deep: hidden }, value: { deep: hidden } })
   const lines = other
     .log()
     .split('\n')

@@ -150,11 +150,17 @@ export async function openAgentEndpoint(rooms: McpRooms, overrides: McpOverrides
 async function written(answer: Response): Promise<AgentAnswer> {
   const type = answer.headers.get('content-type')
   const text = await answer.text()
-  const [event, more] = type === 'text/event-stream' ? [...text.matchAll(/^data: (.*)$/gm)] : []
+  const [event, more] = type === 'text/event-stream' ? eventsIn(text) : []
   if (event !== undefined && more === undefined)
-    return { status: answer.status, headers: { 'content-type': 'application/json' }, body: event[1] }
+    return { status: answer.status, headers: { 'content-type': 'application/json' }, body: event }
   const headers = type === null ? {} : { 'content-type': type }
   return { status: answer.status, headers, body: text === '' ? undefined : text }
+}
+
+/** Returns the data of each event. Only CR and LF end a line; `$` of a regular expression also matches at U+2028. */
+function eventsIn(stream: string): readonly string[] {
+  const [name, lines] = ['data: ', stream.split(/[\r\n]+/)]
+  return lines.filter(line => line.startsWith(name)).map(line => line.slice(name.length))
 }
 
 function refuse(

@@ -46,7 +46,8 @@ export interface Prompt {
  */
 export function matchAddress({ uri }: Pick<Resource, 'uri'>, address: string): Record<string, string> | null {
   const wanted = uri.split('/')
-  const given = address.split('/')
+  // A client may send an address of a megabyte, and each resource looks at it.
+  const given = address.split('/', wanted.length + 1)
   if (wanted.length !== given.length) return null
   const variables: Record<string, string> = {}
   for (const [at, part] of wanted.entries()) {

@@ -126,9 +126,12 @@ export function createServer(parts: ServerParts, facts: RequestFacts): McpServer
       throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.')
     }
     const given: Readonly<Record<string, unknown>> = params.arguments ?? {}
-    const what = Object.fromEntries(
-      tool.audited.filter(name => Object.hasOwn(given, name)).map(name => [name, given[name]]),
-    )
+    // A text or an object of another shape may be anything, such as records in the place of the topic.
+    const isShown = (name: string) =>
+      Object.hasOwn(given, name) &&
+      (['number', 'boolean'].includes(typeof given[name]) ||
+        (tool.input.shape[name] as z.ZodType).safeParse(given[name]).success)
+    const what = Object.fromEntries(tool.audited.filter(isShown).map(name => [name, given[name]]))
     const result = await noted({ name: tool.name, asked: tool.name, what }, ctx, () =>
       callTool(tool, given, askingOf(ctx), facts, parts),
     )

@@ -77,11 +77,19 @@ test('the scheme of the token may be written in any case', async t => {
 })
 
 test('a token in the address is refused beside the right header, and is in no line', async t => {
-  const { agent, log } = await start(t)
+  const { url, agent, log } = await start(t)
   const hidden = ['token', 'access_token', 'TOKEN', '%74oken'].map((name, at) => `?a=1&${name}=hidden-${at}`)
   for (const query of hidden)
     assertError(await agent.post(PING, {}, query), 401, -32_000, /^A token must not be in the address/)
   assert.equal((await agent.post(PING, {}, '?other=1')).status, 200)
+  // The router decodes the path.
+  const escaped = await fetch(`${url}/%6dcp?TOKEN=hidden-x`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${AGENTS_TOKEN}` },
+    body: PING,
+  })
+  assert.equal(escaped.status, 401)
+  assert.match(await escaped.text(), /A token must not be in the address/)
   assert.ok(!log().includes('hidden-'))
 })
 

@@ -10,7 +10,7 @@ import type { Identity } from '../../auth/console/identity.ts'
 import { cut } from '../../base/cut.ts'
 import { kafkaEndpoints } from '../../settings/endpoints.ts'
 import type { Settings } from '../../settings/settings.ts'
-import { type Caller, fromSignIn } from '../access.ts'
+import { type Caller, credentialsOf, fromSignIn } from '../access.ts'
 import { readJson } from '../json-body.ts'
 import { type Problem, problem } from '../problems.ts'
 import { type Agents, reply, route } from '../route.ts'
@@ -101,8 +101,8 @@ function agentRoute(agents: Agents) {
 /** A token that is missing, or in the query, counts as a wrong one. */
 async function byToken(caller: Caller, accounts: Accounts, token: string): Promise<Identity | Problem> {
   const isInQuery = TOKENS_IN_QUERY.some(name => Object.hasOwn(caller.query, name))
-  const [, scheme, rest] = /^(\S+)\s*(.*?)\s*$/.exec(caller.header('authorization') ?? '') ?? []
-  const given = isInQuery || scheme?.toLowerCase() !== 'bearer' ? '' : rest!
+  const credentials = credentialsOf(caller)
+  const given = !isInQuery && credentials?.scheme === 'bearer' ? credentials.text : ''
   const visitor = visitorOf(caller.address, caller.header, caller.ended)
   const refused = await accounts.checkToken(TOKEN_KEY, given, token, visitor)
   if (refused === null) return TOKEN_HOLDER

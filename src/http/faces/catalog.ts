@@ -5,7 +5,7 @@
 import type { Accounts } from '../../auth/console/accounts.ts'
 import type { Identity } from '../../auth/console/identity.ts'
 import { fullKey, type Settings } from '../../settings/settings.ts'
-import { type AccessRooms, admit, byBasic, type Caller, fromSignIn } from '../access.ts'
+import { type AccessRooms, admit, byBasic, type Caller, credentialsOf, fromSignIn } from '../access.ts'
 import { type Problem, problem } from '../problems.ts'
 import { visitorOf } from '../session-cookie.ts'
 import { CATALOG_PATH, catalogRoutes } from './catalog-routes.ts'
@@ -43,9 +43,9 @@ export function catalogFace(rooms: AccessRooms, settings: Settings): Face {
 
 function byTokenOrBasic(token: string | null) {
   return async (caller: Caller, accounts: Accounts): Promise<Identity | Problem> => {
-    const [, scheme, rest] = /^(\S+)\s*(.*?)\s*$/.exec(caller.header('authorization') ?? '') ?? []
-    if (scheme?.toLowerCase() === 'basic') return await byBasic(caller, accounts)
-    if (scheme?.toLowerCase() !== 'bearer')
+    const credentials = credentialsOf(caller)
+    if (credentials?.scheme === 'basic') return await byBasic(caller, accounts)
+    if (credentials?.scheme !== 'bearer')
       return problem('UNAUTHENTICATED', 'A bearer token, or a username and a password, are required.', {
         headers: CHALLENGE,
       })
@@ -56,7 +56,7 @@ function byTokenOrBasic(token: string | null) {
         { headers: CHALLENGE },
       )
     const visitor = visitorOf(caller.address, caller.header, caller.ended)
-    const refused = await accounts.checkToken(TOKEN_KEY, rest!, token, visitor)
+    const refused = await accounts.checkToken(TOKEN_KEY, credentials.text, token, visitor)
     if (refused === null) return TOKEN_HOLDER
     if (refused.kind === 'wrong-credentials')
       return problem('INVALID_CREDENTIALS', 'The bearer token is wrong.', { headers: CHALLENGE })

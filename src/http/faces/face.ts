@@ -72,7 +72,19 @@ export interface ErrorBody {
  */
 export function faceAt(faces: readonly Face[], target: string): Face | undefined {
   const [path] = target.replace(/^https?:\/\/[^/?]*/i, '').split('?', 1) as [string]
-  return faces.find(face => owns(face, path))
+  const decoded = decode(path)
+  return faces.find(face => owns(face, decoded))
+}
+
+/** The router takes `/%6dcp` for `/mcp`. A path that it refuses stays as it is. */
+function decode(path: string): string {
+  if (!path.includes('%')) return path
+  try {
+    return decodeURIComponent(path)
+  } catch (error) {
+    if (error instanceof URIError) return path
+    throw error
+  }
 }
 
 /** Throws if two faces claim one path, or if a route lies outside of its face. */

@@ -45,3 +45,7 @@ test('a header that takes none of the types has no type', () => {
   ])
     assert.equal(registryTypeFor(accept), null, accept)
 })
+
+test('the time to read a weight grows with its length, not with the square', () => {
+  assert.equal(registryTypeFor(`application/json;q=${'1'.repeat(1_000_000)}x`), JSON_TYPE)
+})

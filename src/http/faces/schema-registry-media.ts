@@ -31,7 +31,7 @@ interface Range {
 function rangeOf(text: string): Range | null {
   const [name = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase())
   if (name !== '*' && !/^[^\s/]+\/[^\s/]+$/.test(name)) return null
-  const [, written] = parameters.map(each => /^q\s*=\s*(\d*\.?\d*)$/.exec(each)).find(found => found !== null) ?? []
+  const [, written] = parameters.map(each => /^q\s*=\s*(\d*(?:\.\d*)?)$/.exec(each)).find(found => found !== null) ?? []
   const weight = written === undefined || written === '' ? 1 : Number(written)
   return Number.isNaN(weight) ? null : { name: /^\*(\/|$)/.test(name) ? '*/*' : name, weight: Math.min(weight, 1) }
 }
