@@ -1,8 +1,8 @@
 // Random calls of every tool, of tools that are not listed, and with guessed confirmations.
 
 import assert from 'node:assert/strict'
-import { z } from 'zod'
 import { type Random, seededRandom } from '../src/base/random.ts'
+import { inputSchemaOf } from '../src/mcp/input-schema.ts'
 import { isChanging, type Tool } from '../src/mcp/tool.ts'
 import { allTools } from '../src/mcp/tools/all.ts'
 import { type AgentWorldOptions, fill, openAgentWorld, orderSchema, viewOf } from './agent-world.ts'
@@ -38,7 +38,7 @@ class Arguments {
   }
 
   of(tool: Tool): Record<string, unknown> {
-    const shape = z.toJSONSchema(tool.input, { io: 'input' }) as Shape
+    const shape = inputSchemaOf(tool) as Shape
     return this.#make(shape, shape.$defs ?? {}) as Record<string, unknown>
   }
 
