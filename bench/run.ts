@@ -5,6 +5,7 @@
 import { parseArgs } from 'node:util'
 import { acls } from './acls.ts'
 import { adminHttp } from './admin-http.ts'
+import { agentToolsBeside } from './agent-tools-beside.ts'
 import { beside } from './beside.ts'
 import { catchUp } from './catch-up.ts'
 import { cleaner } from './cleaner.ts'
@@ -78,6 +79,7 @@ const QUESTIONS: readonly Question[] = [
   flood,
   reconnect,
   adminHttp,
+  agentToolsBeside,
   consolePages,
   consoleRecords,
   consoleLoad,

@@ -147,6 +147,24 @@ test('the first line names the engine and the key, and SIGTERM ends with status 
   assert.equal(await broker.kill('SIGTERM'), 0)
 })
 
+test('without agent tools a broker loads nothing of them, and nothing of their SDK', async t => {
+  const ofAgents = async (settings: Readonly<Record<string, string>>) => {
+    const nodeFlags = [`--import=${new URL('../testing/loaded.mjs', import.meta.url)}`]
+    const broker = await startBrokerProcess(t, { settings, nodeFlags })
+    assert.equal(await broker.kill('SIGTERM'), 0)
+    const loaded: readonly string[] = JSON.parse(/^loaded (.*)$/m.exec(broker.output())![1]!)
+    assert.ok(loaded.some(url => url.endsWith('/src/broker.ts')))
+    return loaded.filter(url => /\/src\/mcp\/|\/@modelcontextprotocol\//.test(url))
+  }
+  assert.deepEqual(await ofAgents({ 'svc.mcp.enabled': 'false' }), [])
+  const withTools = await ofAgents({ 'svc.mcp.enabled': 'true', 'svc.mcp.token': 'a-token-of-more-than-32-characters' })
+  for (const part of ['/src/mcp/endpoint.ts', '/@modelcontextprotocol/server/'])
+    assert.ok(
+      withTools.some(url => url.includes(part)),
+      part,
+    )
+})
+
 test('a broker that every machine can reach without credentials warns in its log and in health', async t => {
   const { output, url, kill } = await startBrokerProcess(t, {
     settings: {

@@ -21,20 +21,25 @@ export const DECLINED = {
 
 export type DeclinedCode = keyof typeof DECLINED
 
-export interface Declined {
+/** Agent tools have some codes of their own. */
+export interface Declined<Code extends string = DeclinedCode> {
   readonly kind: 'declined'
-  readonly code: DeclinedCode
+  readonly code: Code
   /** One sentence for people. */
   readonly detail: string
   /** The objection to each field, by its name, as in a problem of the HTTP side; null if no field is to blame. */
   readonly fields: Readonly<Record<string, string>> | null
 }
 
+type Fields = Declined['fields']
+
+export function declined(code: DeclinedCode, detail?: string, fields?: Fields): Declined
+export function declined<Code extends string>(code: Code, detail: string, fields?: Fields): Declined<Code>
 export function declined(
-  code: DeclinedCode,
-  detail: string = DECLINED[code],
-  fields: Readonly<Record<string, string>> | null = null,
-): Declined {
+  code: string,
+  detail: string = DECLINED[code as DeclinedCode],
+  fields: Fields = null,
+): Declined<string> {
   return { kind: 'declined', code, detail, fields }
 }
 

@@ -48,7 +48,7 @@ test('if a broker does not answer, a page, a list and a description lack only it
     written.messages[1]!.error!.detail,
     'The leader does not answer: broker 1 has not answered within 5000 ms; it may be done all the same.',
   )
-  const page = await browseRecords(rooms, 't', {
+  const browsed = await browseRecords(rooms, 't', {
     partition: null,
     order: 'newest',
     seek: { timestamp: 2_000_000_000_000 },
@@ -59,7 +59,8 @@ test('if a broker does not answer, a page, a list and a description lack only it
     keyDecode: 'utf8',
     previewBytes: 100,
   })
-  assert.ok(!isRefusal(page))
+  assert.ok(!isRefusal(browsed))
+  const { page } = browsed
   assert.deepEqual(page.messages.map(({ value }) => value?.text).sort(), ['in 0', 'in 2'])
   assert.deepEqual(
     page.unavailable.map(({ partition, code }) => `${partition} ${code}`),

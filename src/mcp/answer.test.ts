@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { declined } from '../admin/declined.ts'
 import { because, UNKNOWN_TOPIC_OR_PARTITION } from '../protocol/errors.ts'
-import { refusals } from '../registry/refusals.ts'
 import { errorAnswer, fitAnswer, refusalOf } from './answer.ts'
 import { offsetOf, offsetRows } from './cursor.ts'
-import { declined, type ToolAnswer } from './tool.ts'
+import type { ToolAnswer } from './tool.ts'
 
 const rowsOf = (count: number, text: string): ToolAnswer => ({
   body: { topics: Array.from({ length: count }, (_, at) => ({ at, name: `${text}${at}` })), total: count },
@@ -122,11 +122,6 @@ test('each kind of refusal has a code and a sentence', () => {
   assert.deepEqual(refusalOf(declined('CONFLICT', 'It has changed.', { offset: 'is old' })), {
     ...{ code: 'CONFLICT', detail: 'It has changed.', fields: { offset: 'is old' } },
   })
-  const codeOf = (refused: Parameters<typeof refusalOf>[0]) => refusalOf(refused).code
-  assert.equal(codeOf(refusals.subjectNotFound('a')), 'NOT_FOUND')
-  assert.equal(codeOf(refusals.incompatible('a', [])), 'INCOMPATIBLE_SCHEMA')
-  assert.equal(codeOf(refusals.invalidSchema('no')), 'INVALID_SCHEMA')
-  assert.equal(codeOf(refusals.invalidLevel()), 'INVALID_REQUEST')
 })
 
 test('a text that is no cursor of the list is refused', () => {

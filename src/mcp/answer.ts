@@ -7,6 +7,7 @@
 // An answer that is too long loses rows from its end, then the ends of its long texts, then whole members. It says so
 // in `left_out`. A member is never half written.
 
+import { largestNumber } from '../base/bisect.ts'
 import type { Refused, ToolAnswer } from './tool.ts'
 
 /** An answer as a value and as its JSON text. */
@@ -81,21 +82,10 @@ interface Refusal {
 export function refusalOf(refused: Refused): Refusal {
   switch (refused.kind) {
     case 'declined':
-      return { code: refused.code, detail: refused.detail, fields: refused.fields ?? null }
+      return { code: refused.code, detail: refused.detail, fields: refused.fields }
     case 'refusal':
       return { code: refused.name, detail: refused.message, fields: null }
-    case 'refused':
-      return { code: registryCode(refused.code, refused.status), detail: refused.message, fields: null }
   }
-}
-
-/** The words of the admin API for the codes of the registry. */
-function registryCode(code: number, status: number): string {
-  if (code === 42201) return 'INVALID_SCHEMA'
-  if (code === 42206) return 'REFERENCED'
-  if (status === 409) return 'INCOMPATIBLE_SCHEMA'
-  if (status === 404) return 'NOT_FOUND'
-  return status === 422 ? 'INVALID_REQUEST' : 'SCHEMA_REGISTRY_FAILED'
 }
 
 /**
@@ -125,17 +115,9 @@ function fitTexts(
     if (bytesOf(whole.text) <= maxBytes) return whole
   }
   const shortened = say('Long texts are cut; each says how many characters are missing.')
-  let [shortest, longest] = [SHORTEST, Math.min(longestOfAll, maxBytes)]
-  let best: FittedAnswer | null = null
-  while (shortest <= longest) {
-    const middle = (shortest + longest) >>> 1
-    const cut = written(withTexts(body, middle), shortened)
-    if (bytesOf(cut.text) <= maxBytes) {
-      best = cut
-      shortest = middle + 1
-    } else longest = middle - 1
-  }
-  if (best !== null) return best
+  const cutTo = (most: number) => written(withTexts(body, most), shortened)
+  const most = largestNumber(SHORTEST, Math.min(longestOfAll, maxBytes), each => bytesOf(cutTo(each).text) <= maxBytes)
+  if (most !== null) return cutTo(most)
   const kept: Record<string, unknown> = { ...withTexts(body, SHORTEST) }
   const bySize = Object.keys(kept)
     .map(name => ({ name, bytes: bytesOf(JSON.stringify(kept[name]) ?? '') }))

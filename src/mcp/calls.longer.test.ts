@@ -8,6 +8,7 @@ import { AGENT_SETTINGS, AGENTS_TOKEN, agentAt } from '../../testing/agent-clien
 import { startBroker } from '../../testing/broker.ts'
 import { batchOf, produceTo } from '../../testing/kafka.ts'
 import { createTopic } from '../../testing/topic.ts'
+import { declined } from '../admin/declined.ts'
 import type { Values } from '../settings/settings.ts'
 import type { McpOverrides } from './endpoint.ts'
 import { allPrompts } from './prompts/all.ts'
@@ -144,7 +145,7 @@ test('resources are found by their address, and prompts carry names as data', as
       mimeType: 'application/json',
       completes: { thing: async start => ['apple', 'apricot', 'pear'].filter(name => name.startsWith(start)) },
       async read({ thing }) {
-        if (thing === 'none') return { kind: 'declined', code: 'NOT_FOUND', detail: 'There is no such thing.' }
+        if (thing === 'none') return declined('NOT_FOUND', 'There is no such thing.')
         if (thing === 'broken') throw new Error('a secret of the code')
         return { body: { thing: thing! } }
       },

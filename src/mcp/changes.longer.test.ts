@@ -6,7 +6,6 @@ import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { AGENT_SETTINGS, agentAt, connectAgent } from '../../testing/agent-client.ts'
 import { startBroker, type TestBroker } from '../../testing/broker.ts'
-import { createCluster } from '../../testing/cluster.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
 import { createTopic } from '../../testing/topic.ts'
@@ -249,13 +248,6 @@ test('the argument confirm takes no value that a person was asked for, and a per
     (await askPerson({ requestState: again.requestState, ...yes })).structuredContent.untrusted_data.count,
     1,
   )
-})
-
-test('a confirmation is good on any broker of a cluster, and only once', async t => {
-  const cluster = createCluster(t, OPEN, { hasHttp: true })
-  const [one, two] = [await cluster.start(1), await cluster.start(2)]
-  await cluster.agreed([one, two], [1, 2])
-  await deletesElsewhere(one, two)
 })
 
 test('a confirmation is good on another broker on Redis', { skip: noRedis }, async t => {

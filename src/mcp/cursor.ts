@@ -2,7 +2,8 @@
 // right and no secret: it only saves the client from counting, so it is not signed.
 
 import { z } from 'zod'
-import { type Declined, declined, type JsonValue } from './tool.ts'
+import { declined } from '../admin/declined.ts'
+import type { JsonValue, ToolDeclined } from './tool.ts'
 
 /** Returns the cursor for a place in a list. */
 export function cursorOf(place: JsonValue): string {
@@ -10,7 +11,7 @@ export function cursorOf(place: JsonValue): string {
 }
 
 /** Returns the place that the cursor names, in this shape; a refusal if the text is no cursor of this list. */
-export function readCursor<S extends z.ZodType>(shape: S, cursor: string): z.output<S> | Declined {
+export function readCursor<S extends z.ZodType>(shape: S, cursor: string): z.output<S> | ToolDeclined {
   const found = shape.safeParse(parse(Buffer.from(cursor, 'base64url').toString()))
   if (found.success) return found.data
   return declined('INVALID_CURSOR', 'The cursor is not one of this list.', { cursor: 'is not one of this list' })
@@ -19,10 +20,10 @@ export function readCursor<S extends z.ZodType>(shape: S, cursor: string): z.out
 const offsetShape = z.strictObject({ offset: z.int().min(0) })
 
 /** Returns where a page of a list begins that is cut by row numbers; 0 without a cursor. */
-export function offsetOf(cursor: string | undefined): number | Declined {
+export function offsetOf(cursor: string | undefined): number | ToolDeclined {
   if (cursor === undefined) return 0
   const found = readCursor(offsetShape, cursor)
-  return 'kind' in found ? (found as Declined) : found.offset
+  return 'kind' in found ? (found as ToolDeclined) : found.offset
 }
 
 /**

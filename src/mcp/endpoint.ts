@@ -7,6 +7,7 @@ import { readPackage } from '../admin/build.ts'
 import { openAuditLog } from '../admin/loggers.ts'
 import type { AgentTools } from '../api/agent-tools.ts'
 import { AGENTS_PATH } from '../api/words.ts'
+import { afterOthers } from '../base/clock.ts'
 import { type AgentCaller, CallLog } from './call-log.ts'
 import { Confirmations } from './confirmations.ts'
 import { CallLimits, MCP_LIMITS, type McpLimits } from './limits.ts'
@@ -92,9 +93,17 @@ export async function openAgentEndpoint(rooms: McpRooms, overrides: McpOverrides
 
   async function inTurn(request: AgentRequest): Promise<AgentAnswer> {
     const { headers, body, ended } = request
-    const late = new AbortController()
-    const timer = clock.timer(limits.timeMs, () => late.abort(new Error('the time of the call is over')))
-    const signal = AbortSignal.any([ended, late.signal])
+    const [late, over] = [new AbortController(), new AbortController()]
+    const timer = clock.timer(limits.timeMs, () => {
+      const why = new Error('the time of the call is over')
+      late.abort(why)
+      over.abort(why)
+    })
+    // A signal of AbortSignal.any looks at its sources each time it is read, and a search reads it for each record.
+    const { signal } = over
+    const end = () => over.abort(ended.reason)
+    ended.addEventListener('abort', end, { once: true })
+    if (ended.aborted) end()
     try {
       const turn = await calls.begin(clock.monotonic() + limits.timeMs, signal)
       if (turn === 'full')
@@ -108,12 +117,18 @@ export async function openAgentEndpoint(rooms: McpRooms, overrides: McpOverrides
           ...{ who: request.who, from: request.from, caller: request.caller, ended: signal, late: late.signal },
           userAgent: typeof userAgent === 'string' ? userAgent : null,
         })
-        return await written(await handler.fetch(asked, { parsedBody: body }))
+        // A call is several short pieces of work: to read the request, to find the answer, to write it. Producers must
+        // not wait for all of them at once.
+        await afterOthers(clock)
+        const answer = await handler.fetch(asked, { parsedBody: body })
+        await afterOthers(clock)
+        return await written(answer)
       } finally {
         calls.end()
       }
     } finally {
       timer.cancel()
+      ended.removeEventListener('abort', end)
     }
   }
 

@@ -1,6 +1,7 @@
 // Long texts in parts. A tool answers as much of a text as fits, from a character on, and says where the next part
 // begins, so that a client can read a text of any length.
 
+import { largestNumber } from '../base/bisect.ts'
 import type { ToolAnswer } from './tool.ts'
 
 /**
@@ -19,14 +20,9 @@ export function partOf(
     return bodyOf(part, next < text.length ? next : null)
   }
   // A character takes at least one byte.
-  let [most, fitting] = [Math.min(rest.length, maxBytes), 0]
-  if (most === rest.length && isFitting(bodyOf(rest, null), maxBytes)) return { body: bodyOf(rest, null) }
-  while (fitting < most) {
-    const middle = Math.ceil((fitting + most) / 2)
-    if (isFitting(withPart(middle), maxBytes)) fitting = middle
-    else most = middle - 1
-  }
-  return { body: withPart(fitting) }
+  const most = Math.min(rest.length, maxBytes)
+  if (most === rest.length && isFitting(withPart(most), maxBytes)) return { body: withPart(most) }
+  return { body: withPart(largestNumber(0, most, each => isFitting(withPart(each), maxBytes)) ?? 0) }
 }
 
 function isFitting(body: object, maxBytes: number): boolean {

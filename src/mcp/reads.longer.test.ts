@@ -2,11 +2,14 @@
 // once, and its answers fit.
 
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { agentAt } from '../../testing/agent-client.ts'
 import { type AgentWorld, startAgentWorld, walk } from '../../testing/agent-reads.ts'
+import { openAgentWorld } from '../../testing/agent-world.ts'
+import type { CleanUp } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { append, commit, enter } from '../../testing/group-calls.ts'
+import { ShiftedClock } from '../../testing/shifted-clock.ts'
 import { createTopic } from '../../testing/topic.ts'
 import type { Values } from '../settings/settings.ts'
 import { isChanging } from './tool.ts'
@@ -16,7 +19,7 @@ const USER = JSON.stringify({ type: 'record', name: 'User', fields: [{ name: 'na
 const LONG = `${'0123456789'.repeat(20_000)}𝄞`
 
 /** Starts a broker with a topic of three partitions, groups and schemas. */
-async function start(t: TestContext, settings: Partial<Values> = {}): Promise<AgentWorld> {
+async function start(t: CleanUp, settings: Partial<Values> = {}): Promise<AgentWorld> {
   const world = await startAgentWorld(t, settings)
   const { wire, api } = world
   await createTopic(world, 'orders', 3, { 'retention.ms': '86400000' })
@@ -30,8 +33,21 @@ async function start(t: TestContext, settings: Partial<Values> = {}): Promise<Ag
   return world
 }
 
-test('lists of topics, groups, storage and settings have the rows of the admin API', async t => {
-  const { call, api } = await start(t)
+const ends: (() => Promise<void>)[] = []
+let common: Promise<AgentWorld> | undefined
+
+after(async () => {
+  for (const end of ends.reverse()) await end()
+})
+
+/** Returns a broker for tests that only read. */
+function shared(): Promise<AgentWorld> {
+  common ??= start({ after: end => void ends.push(end) })
+  return common
+}
+
+test('lists of topics, groups, storage and settings have the rows of the admin API', async () => {
+  const { call, api } = await shared()
   const topics = await api('/api/v1/topics?sort=partitions&order=desc&q=ORD')
   assert.deepEqual((await call('list_topics', { sort: 'partitions', order: 'desc', q: 'ORD' })).data, {
     topics: topics.topics,
@@ -50,8 +66,8 @@ test('lists of topics, groups, storage and settings have the rows of the admin A
   assert.deepEqual((await call('list_settings', { set: true, q: 'mcp' })).data, settings)
 })
 
-test('a topic has its partitions, its configs with their sources, and its rates', async t => {
-  const { call, api } = await start(t)
+test('a topic has its partitions, its configs with their sources, and its rates', async () => {
+  const { call, api } = await shared()
   const { configs: own, ...topic } = await api<Record<string, unknown>>('/api/v1/topics/orders')
   const { configs: all } = await api<{ configs: Record<string, unknown>[] }>('/api/v1/topics/orders/configs')
   const { data } = await call('describe_topic', { topic: 'orders', configs: 'all', maxBytes: 65_536 })
@@ -70,8 +86,8 @@ test('a topic has its partitions, its configs with their sources, and its rates'
   )
 })
 
-test('records are those of the admin API, from each place, in both orders, searched and decoded', async t => {
-  const { call, api } = await start(t)
+test('records are those of the admin API, from each place, in both orders, searched and decoded', async () => {
+  const { call, api } = await shared()
   const asked = async (args: Readonly<Record<string, unknown>>) => {
     const query = new URLSearchParams(
       Object.entries(args).map(([name, value]): [string, string] => [name, String(value)]),
@@ -122,8 +138,8 @@ test('a long value is read on to its end', async t => {
   assert.equal((await call('get_message', { ...place, offset: 11 })).error, 'NOT_FOUND')
 })
 
-test('a group is that of the admin API, with its positions or its members', async t => {
-  const { call, api } = await start(t)
+test('a group is that of the admin API, with its positions or its members', async () => {
+  const { call, api } = await shared()
   for (const group of ['billing', 'shipping']) {
     const { members, positions, ...facts } = await api<Record<string, readonly unknown[]>>(`/api/v1/groups/${group}`)
     const { data } = await call('describe_group', { group })
@@ -134,8 +150,8 @@ test('a group is that of the admin API, with its positions or its members', asyn
   assert.equal((await call('describe_group', { group: 'no-such-group' })).error, 'GROUP_ID_NOT_FOUND')
 })
 
-test('an explanation of lag has the numbers of the admin API, and says why the group never catches up', async t => {
-  const { call, api } = await start(t)
+test('an explanation of lag has the numbers of the admin API, and says why the group never catches up', async () => {
+  const { call, api } = await shared()
   await eventually('the history has the lag', async () => {
     const { groups } = await api<{ groups: { samples: unknown[] }[] }>(
       '/api/v1/metrics/consumer-lag?samples=true&groups=billing',
@@ -170,8 +186,8 @@ test('an explanation of lag has the numbers of the admin API, and says why the g
   assert.equal((await call('explain_lag', { group: 'no-such-group' })).error, 'GROUP_ID_NOT_FOUND')
 })
 
-test('the history has at most 120 points, and those of the admin API for the same steps', async t => {
-  const { call, api } = await start(t)
+test('the history has at most 120 points, and those of the admin API for the same steps', async () => {
+  const { call, api } = await shared()
   await eventually('there are twenty steps', async () => {
     const { samples } = await api<{ samples: unknown[] }>('/api/v1/metrics/history')
     return samples.length >= 20
@@ -189,8 +205,8 @@ test('the history has at most 120 points, and those of the admin API for the sam
   assert.equal((await call('metrics_history', { points: 121 })).error, 'INVALID_ARGUMENTS')
 })
 
-test('segments and offload jobs are those of the admin API', async t => {
-  const { call, api } = await start(t)
+test('segments and offload jobs are those of the admin API', async () => {
+  const { call, api } = await shared()
   const place = { topic: 'orders', partition: 1 }
   assert.deepEqual(
     (await call('storage', { show: 'segments', ...place })).data,
@@ -202,8 +218,8 @@ test('segments and offload jobs are those of the admin API', async t => {
   assert.deepEqual([off.error, off.data.detail], ['REMOTE_TIER_OFF', problem.detail])
 })
 
-test('schemas are those of the admin API, by subject, version and id, and a check says what does not fit', async t => {
-  const { call, api } = await start(t)
+test('schemas are those of the admin API, by subject, version and id, and a check says what does not fit', async () => {
+  const { call, api } = await shared()
   assert.deepEqual((await call('list_schemas')).data, await api('/api/v1/schemas/subjects?limit=50'))
   assert.deepEqual(
     (await call('list_schemas', { subject: 'people-value', deleted: 'show' })).data,
@@ -229,8 +245,8 @@ test('schemas are those of the admin API, by subject, version and id, and a chec
   }
 })
 
-test('a secret has no value in the settings', async t => {
-  const { call } = await start(t)
+test('a secret has no value in the settings', async () => {
+  const { call } = await shared()
   const { rows } = await walk({ call }, 'list_settings', 'settings')
   const secrets = rows.filter(({ isSecret }) => isSecret)
   assert.ok(secrets.some(({ key }) => key === 'svc.mcp.token'))
@@ -394,6 +410,35 @@ test('a group that consumes less than is produced never catches up, and one that
   await traffic
 })
 
+test('a group whose member holds its partition and commits nothing while producers go on is not moving', async t => {
+  const clock = new ShiftedClock()
+  const world = await openAgentWorld(t, { clock, settings: { 'storage.remote.path': null } })
+  const { wire, agent } = world
+  await createTopic(world, 'orders', 1)
+  await append(wire, 0, ['a', 'b', 'c'])
+  await commit(wire, 'stuck', { 0: 1 })
+  const { memberId, leave } = await enter(wire, 'stuck')
+  // Its last commit is older than the usual time between two commits.
+  clock.shiftMs = 11_000
+  let isEnded = false
+  const producing = (async () => {
+    while (!isEnded) await append(wire, 0, ['d'])
+  })()
+  const { structured } = await agent.call('explain_lag', { group: 'stuck', lookSeconds: 0.3 })
+  isEnded = true
+  await producing
+  await leave()
+  const { catchUp, partitions, verdicts, state, members } = structured.untrusted_data
+  assert.deepEqual([state, members, verdicts.never], ['Stable', 1, 1])
+  const [{ memberId: owner, lag, produce, consume, catchUp: its }] = partitions
+  assert.equal(owner, memberId)
+  assert.ok(lag > 2 && produce.recordsPerSecond > 0)
+  assert.deepEqual([consume.recordsPerSecond, consume.from, consume.overSeconds >= 11], [0, 'commits', true])
+  assert.deepEqual([its.verdict, its.reason, its.seconds], ['never', 'not-moving', null])
+  assert.deepEqual([catchUp.verdict, catchUp.reason, catchUp.seconds], ['never', 'not-moving', null])
+  assert.equal(catchUp.why, `${lag} records wait in 1 partitions in which nothing moves.`)
+})
+
 test('the tools that show records do not exist with messages-enabled=false', async t => {
   const { client } = await startAgentWorld(t, { 'mcp.messages-enabled': false, 'mcp.mutations-enabled': false })
   const { tools } = await client.listTools()
@@ -406,8 +451,8 @@ test('the tools that show records do not exist with messages-enabled=false', asy
   await assert.rejects(client.callTool({ name: 'read_messages', arguments: { topic: 'orders' } }), { code: -32_602 })
 })
 
-test('resources are the answers of tools and the pages of the reference', async t => {
-  const { client, call, url } = await start(t)
+test('resources are the answers of tools and the pages of the reference', async () => {
+  const { client, call, url } = await shared()
   const read = async (uri: string) =>
     (await client.readResource({ uri })).contents[0] as { text: string; mimeType: string }
   const data = async (uri: string) => JSON.parse((await read(uri)).text).untrusted_data
@@ -441,8 +486,8 @@ test('resources are the answers of tools and the pages of the reference', async 
   }
 })
 
-test('a prompt has a constant text, and its argument as data', async t => {
-  const { client } = await start(t)
+test('a prompt has a constant text, and its argument as data', async () => {
+  const { client } = await shared()
   const { prompts } = await client.listPrompts()
   assert.deepEqual(
     prompts.map(({ name, arguments: its }) => [name, its!.map(each => [each.name, each.required])]),

@@ -15,12 +15,13 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
+import { declined } from '../admin/declined.ts'
 import { refusalOf } from './answer.ts'
 import { type AgentCaller, type CallLog, visible } from './call-log.ts'
 import { failureOf } from './failures.ts'
 import { inputSchemaOf } from './input-schema.ts'
 import { matchAddress, type Prompt, type Resource } from './resource.ts'
-import { ANSWER_BYTES, type CallContext, declined, isRefused, type Refused, type Tool } from './tool.ts'
+import { ANSWER_BYTES, type CallContext, isRefused, type Refused, type Tool } from './tool.ts'
 import { answered, type CallResult, type CallRooms, callTool } from './tool-calls.ts'
 
 /** The parts that all requests share. */

@@ -7,6 +7,7 @@
 //                 the state is the same            apply with the pins of the first call
 
 import type { z } from 'zod'
+import { afterOthers } from '../base/clock.ts'
 import { cut } from '../base/cut.ts'
 import { printableLines } from '../base/printable.ts'
 import { errorAnswer, type FittedAnswer, fitAnswer, refusalOf } from './answer.ts'
@@ -64,6 +65,8 @@ export async function callTool(
   if (!read.success) return misfit(read.error)
   if (isChanging(tool)) return await change(tool, read.data, asking, call, parts)
   const outcome = await tool.run(read.data, parts.rooms, call)
+  // The answer may have many rows: to write them is work of its own.
+  await afterOthers(parts.rooms.clock)
   return answered(outcome, (read.data as { readonly maxBytes: number }).maxBytes)
 }
 

@@ -4,6 +4,7 @@
 
 import { z } from 'zod'
 import type { Build } from '../admin/build.ts'
+import type { Declined } from '../admin/declined.ts'
 import type { Health } from '../admin/health.ts'
 import type { PeerMetrics } from '../admin/peer-metrics.ts'
 import type { RecordReaders } from '../admin/records/readers.ts'
@@ -18,7 +19,6 @@ import type { CatalogueKeeper } from '../log/catalogue.ts'
 import type { Logs } from '../log/logs.ts'
 import type { Refusal } from '../protocol/errors.ts'
 import type { RegistryJudge } from '../registry/judge/judge.ts'
-import type { RegistryRefusal } from '../registry/refusals.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Store } from '../store/store.ts'
@@ -78,27 +78,14 @@ export interface CallContext {
 
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue }
 
-/** A refusal that Kafka has no name for, of a verb (admin/declined.ts) or of a tool itself, which has more codes. */
-export interface Declined {
-  readonly kind: 'declined'
-  readonly code: string
-  /** One sentence for people. */
-  readonly detail: string
-  /** The objection to each argument. */
-  readonly fields?: Readonly<Record<string, string>> | null
-}
+/** A refusal that Kafka has no name for: of a verb, or of a tool itself, which has more codes. */
+export type ToolDeclined = Declined<string>
 
-/** An expected no of a tool. It is answered as an error of the tool, never as one of the protocol. */
-export type Refused = Declined | Refusal | RegistryRefusal
-
-/** Makes a refusal of a tool itself. */
-export function declined(
-  code: string,
-  detail: string,
-  fields: Readonly<Record<string, string>> | null = null,
-): Declined {
-  return { kind: 'declined', code, detail, fields }
-}
+/**
+ * An expected no of a tool. It is answered as an error of the tool, never as one of the protocol. Refusals of the
+ * schema registry are said in the words of admin/schemas/in-words.ts.
+ */
+export type Refused = ToolDeclined | Refusal
 
 /** The findings of a tool. `rows` names the member of the body that may be cut to fit, and how to go on. */
 export interface ToolAnswer {
@@ -216,5 +203,5 @@ export function isChanging(tool: Tool): tool is ChangingTool {
 
 export function isRefused(outcome: object): outcome is Refused {
   const { kind } = outcome as { readonly kind?: unknown }
-  return kind === 'declined' || kind === 'refusal' || kind === 'refused'
+  return kind === 'declined' || kind === 'refusal'
 }

@@ -1,15 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type CapabilityId, capabilities } from './capabilities.ts'
 import { loadSettings } from './load.ts'
-import { keys, settingsTable, testSettings } from './settings.ts'
+import { testSettings } from './settings.ts'
 import { capabilityStates } from './switches.ts'
-
-const ids = Object.keys(capabilities) as readonly CapabilityId[]
 
 const load = (...argv: readonly string[]) => loadSettings({ argv, env: {}, cwd: '/', readFile: () => new Uint8Array() })
 
-test('a capability is on, off with the place of its setting, or absent with a sentence', () => {
+test('a capability is on, or off with the place of its setting', () => {
   const states = (...argv: readonly string[]) =>
     Object.fromEntries(capabilityStates(load(...argv)).map(({ id, state, because }) => [id, because ?? state]))
   assert.deepEqual(states(), {
@@ -41,14 +38,4 @@ test('one listener with TLS and SASL is enough for both to be on', () => {
   const settings = testSettings({ 'broker.listeners': [{ ...inside, security: 'sasl-tls' }] })
   const states = capabilityStates(settings).map(({ id, state }) => `${id} ${state}`)
   assert.deepEqual(states.slice(0, 3), ['tls on', 'sasl on', 'acls off'])
-})
-
-test('every setting that waits for a capability names one that this version does not have', () => {
-  const absent: readonly string[] = ids.filter(id => !capabilities[id].isHere).map(id => capabilities[id].name)
-  const waiting = keys.filter(key => settingsTable[key].notYet !== undefined)
-  for (const key of waiting) assert.ok(absent.includes(settingsTable[key].notYet!), key)
-  for (const id of ids) {
-    const { key, isHere } = capabilities[id]
-    if (key !== null) assert.equal(waiting.includes(key), !isHere, `${id}: ${key}`)
-  }
 })

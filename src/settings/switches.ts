@@ -1,7 +1,7 @@
-// The switches of the capabilities: which are on, and which ask for a capability that this version does not have. They
-// never fail open: an operator who asks for TLS must not get a broker without it. capabilities.ts has the table.
+// The switches of the capabilities: which are on, and which ask for a thing that the store does not have. The table is
+// in capabilities.ts.
 
-import { absenceOf, type CapabilityId, capabilities } from './capabilities.ts'
+import { type CapabilityId, capabilities } from './capabilities.ts'
 import { hasSaslListener, hasTlsListener } from './endpoints.ts'
 import { chooseEngine } from './engine.ts'
 import { fullKey, type Key, type Settings } from './settings.ts'
@@ -9,7 +9,7 @@ import { fullKey, type Key, type Settings } from './settings.ts'
 export interface CapabilityState {
   readonly id: CapabilityId
   readonly label: string
-  readonly state: 'on' | 'off' | 'absent'
+  readonly state: 'on' | 'off'
   /** The full key of the setting that switches it; null if no setting does. */
   readonly setting: string | null
   /** A sentence; null if the state is `on`. */
@@ -29,9 +29,6 @@ export function capabilityStates(settings: Settings): readonly CapabilityState[]
   return ids.map(id => {
     const { label, key } = capabilities[id]
     const setting = key === null ? null : fullKey(key)
-    const absence = absenceOf(id)
-    if (absence !== null)
-      return { id, label, setting, state: 'absent', because: `${absence[0]!.toUpperCase()}${absence.slice(1)}.` }
     if (key === null || (ofListeners[id]?.(settings) ?? isOn(settings.get(key))))
       return { id, label, setting, state: 'on', because: null }
     const because = `${fullKey(key)} is ${settings.show(key)} (${settings.origin(key)}).`
@@ -43,20 +40,9 @@ function isOn(value: unknown): boolean {
   return value !== false && value !== null
 }
 
-function checkReplicas(settings: Settings): string | null {
+/** Returns why a switch asks for a thing that the store does not have, as a sentence; null if none does. */
+export function checkSwitches(settings: Settings): string | null {
   const key: Key = 'storage.local.write.wait-replicas'
   if (settings.get(key) === 0 || chooseEngine(settings).engine !== 'embedded') return null
   return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)}), but the embedded store keeps one copy and has no replicas; takes 0`
-}
-
-/** The first switch that asks for a capability that this version does not have, as a sentence, or null. */
-export function checkSwitches(settings: Settings): string | null {
-  const id = ids.find(each => {
-    const { key, isHere } = capabilities[each]
-    return !isHere && key !== null && isOn(settings.get(key))
-  })
-  if (id === undefined) return checkReplicas(settings)
-  const key = capabilities[id].key!
-  const takes = typeof settings.get(key) === 'boolean' ? 'false' : 'no value'
-  return `${fullKey(key)}: got ${settings.show(key)} (${settings.origin(key)}), but ${absenceOf(id)}; takes ${takes}`
 }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { topicPattern } from '../../testing/topic-pattern.ts'
-import { absenceOf } from './capabilities.ts'
 import { matchPattern } from './patterns.ts'
 import type { TopicPattern } from './settings.ts'
 import { testSettings } from './settings.ts'
@@ -188,7 +187,7 @@ test('the configs of the check against schemas become values that need no look-u
   assert.equal(given.schemaValidationAction, 'count')
 })
 
-test('the configs of the check against schemas take only their defaults while there is no schema registry', () => {
+test('the configs of the check against schemas take each of their values, and no other', () => {
   const cases: readonly [string, readonly string[], readonly string[], RegExp][] = [
     ['schema.validation', [''], ['true', 'false'], /true, false or nothing/],
     [
@@ -201,16 +200,12 @@ test('the configs of the check against schemas take only their defaults while th
   const rows = cases.flatMap(([rest, ...more]) =>
     ['key', 'value'].map(of => [`confluent.${of}.${rest}`, ...more] as const),
   )
-  const absence = absenceOf('schema-registry')
   for (const [name, defaults, others, takes] of [
     ...rows,
     ['schema.validation.action', ['reject'], ['count'], /one of reject, count/] as const,
   ]) {
     for (const value of defaults) assert.equal(checkTopicConfig(name, value), null)
-    for (const value of others) {
-      const refusal = absence === null ? null : `${name}: got ${JSON.stringify(value)}, but ${absence}`
-      assert.equal(checkTopicConfig(name, value), refusal)
-    }
+    for (const value of others) assert.equal(checkTopicConfig(name, value), null)
     assert.match(checkTopicConfig(name, 'other') ?? 'accepted', takes)
   }
 })

@@ -4,7 +4,6 @@
 // is accepted, so that no client is promised an effect that does not happen. Any other name is refused.
 
 import { cut } from '../base/cut.ts'
-import { absenceOf } from './capabilities.ts'
 import type { MergedPattern } from './patterns.ts'
 import { checkRemoteConfigs } from './remote-configs.ts'
 import type { Settings } from './settings.ts'
@@ -110,11 +109,6 @@ function words<const T extends string>(...known: readonly T[]) {
   return config('list', `a list of distinct words out of ${known.join(', ')}`, parse, known)
 }
 
-/** For the configs that need the schema registry. Without it they take only their default. */
-function ofRegistry<T>(fallback: T) {
-  return { ours: true, refuse: (value: T) => (value === fallback ? null : absenceOf('schema-registry')) }
-}
-
 const BY_TOPIC_NAME = 'io.confluent.kafka.serializers.subject.TopicNameStrategy'
 
 const acting = {
@@ -142,22 +136,22 @@ const acting = {
   'confluent.key.schema.validation': optionalFlag()(
     '',
     'Whether keys are checked against their schemas when they are produced. If it is not set, they are checked once their subject has a version. true: a key whose subject has none is refused too. false: no key is checked.',
-    ofRegistry<boolean | null>(null),
+    { ours: true },
   ),
   'confluent.key.subject.name.strategy': subjectNameStrategy()(
     BY_TOPIC_NAME,
     'How the subject of a key is found. TopicNameStrategy: the topic with -key. RecordNameStrategy: the name of the record type. TopicRecordNameStrategy: both, with a - between them.',
-    ofRegistry<SubjectNameStrategy>('TopicName'),
+    { ours: true },
   ),
   'confluent.value.schema.validation': optionalFlag()(
     '',
     'Whether values are checked against their schemas when they are produced. If it is not set, they are checked once their subject has a version. true: a value whose subject has none is refused too. false: no value is checked.',
-    ofRegistry<boolean | null>(null),
+    { ours: true },
   ),
   'confluent.value.subject.name.strategy': subjectNameStrategy()(
     BY_TOPIC_NAME,
     'How the subject of a value is found. TopicNameStrategy: the topic with -value. RecordNameStrategy: the name of the record type. TopicRecordNameStrategy: both, with a - between them.',
-    ofRegistry<SubjectNameStrategy>('TopicName'),
+    { ours: true },
   ),
   'delete.retention.ms': whole('long', 0)(
     '86400000',
@@ -243,7 +237,7 @@ const acting = {
   'schema.validation.action': word('reject', 'count')(
     'reject',
     'The answer to records whose key or value is not valid. reject refuses their batch. count only counts them in svc_schema_registry_verdicts_total, to see what a check would refuse.',
-    ofRegistry<'reject' | 'count'>('reject'),
+    { ours: true },
   ),
   'segment.bytes': whole('int', 2 ** 20)(
     '1073741824',

@@ -85,20 +85,6 @@ const SEARCHED_AT_ONCE = 1000
 const PORTION_RECORDS = 10_000
 const PORTION_BYTES = 4 * 1024 * 1024
 
-/**
- * Resolves to one page. The work ends if `ended` is aborted, because the caller no longer waits for the page. Throws
- * what the store throws.
- */
-export async function browseRecords(
-  rooms: ReachRooms & SchemaRooms,
-  topicName: string,
-  request: BrowseRequest,
-  ended: AbortSignal | null = null,
-): Promise<MessagePage | Refusal> {
-  const found = await browseDivisible(rooms, topicName, request, ended)
-  return isRefusal(found) ? found : found.page
-}
-
 /** A page that a caller may cut: it can go on behind any of its records. */
 export interface DivisiblePage {
   readonly page: MessagePage
@@ -106,8 +92,11 @@ export interface DivisiblePage {
   cursorAfter(kept: number): string | null
 }
 
-/** Does the same as browseRecords, for a caller that may not send all records of a page. */
-export async function browseDivisible(
+/**
+ * Resolves to one page. The work ends if `ended` is aborted, because the caller no longer waits for the page. Throws
+ * what the store throws.
+ */
+export async function browseRecords(
   rooms: ReachRooms & SchemaRooms,
   topicName: string,
   request: BrowseRequest,

@@ -1,12 +1,12 @@
 // Records as the admin API shows them: a page, one record, and the bytes of one part. Each waits for its turn
 // (readers.ts), checks the selection, and declines where Kafka's words do not fit.
 
-import type { MessagePage, MessagePageQuery, MessageSelection, ShownRecord } from '../../api/messages.ts'
+import type { MessagePageQuery, MessageSelection, ShownRecord } from '../../api/messages.ts'
 import type { Decoding } from '../../api/words.ts'
 import { INVALID_REQUEST, isRefusal, OFFSET_OUT_OF_RANGE, type Refusal } from '../../protocol/errors.ts'
 import { type Declined, declined, isDeclined } from '../declined.ts'
 import type { ReachRooms } from '../reach.ts'
-import { browseDivisible, type DivisiblePage, findRecord, type Selection } from './browse.ts'
+import { browseRecords, type DivisiblePage, findRecord, type Selection } from './browse.ts'
 import type { RecordReaders } from './readers.ts'
 import type { Keeping } from './record-reader.ts'
 import type { SchemaRooms } from './schema-value.ts'
@@ -33,22 +33,11 @@ export async function browseMessages(
   topic: string,
   query: MessagePageQuery,
   ended: AbortSignal,
-): Promise<MessagePage | Refusal | Declined> {
-  const found = await browseMessagesInParts(rooms, topic, query, ended)
-  return 'page' in found ? found.page : found
-}
-
-/** Does the same as browseMessages, for a caller that may not send all records of a page. */
-export async function browseMessagesInParts(
-  rooms: MessageRooms,
-  topic: string,
-  query: MessagePageQuery,
-  ended: AbortSignal,
 ): Promise<DivisiblePage | Refusal | Declined> {
   const selection = selectionOf(query)
   if (isDeclined(selection)) return selection
   const browsed = { ...query, ...selection }
-  const found = await rooms.recordReaders.page(() => browseDivisible(rooms, topic, browsed, ended))
+  const found = await rooms.recordReaders.page(() => browseRecords(rooms, topic, browsed, ended))
   if (found === null) return BUSY
   return isRefusal(found) ? blamingCursor(found) : found
 }

@@ -63,7 +63,8 @@ export const messageRoutes = [
     answers: { 200: messagePageShape },
     problems: { ...problems, 400: 'INVALID_TOPIC_EXCEPTION, INVALID_REQUEST' },
     async answer({ params: { topic }, query, ended }, rooms) {
-      return found(await browseMessages(rooms, topic, query, ended))
+      const browsed = await browseMessages(rooms, topic, query, ended)
+      return found('page' in browsed ? browsed.page : browsed)
     },
   }),
 

@@ -2,9 +2,10 @@
 // the answer of a tool. The pages of the reference are files of this package.
 
 import { readFile } from 'node:fs/promises'
+import { declined } from '../../admin/declined.ts'
 import { completeGroup, completeSchemaId, completeTopic } from '../completions.ts'
 import type { Resource } from '../resource.ts'
-import { type CallContext, declined, isChanging, isRefused, type McpRooms, type Tool } from '../tool.ts'
+import { type CallContext, isChanging, isRefused, type McpRooms, type Tool } from '../tool.ts'
 import { clusterTools } from '../tools/cluster.ts'
 import { groupTools } from '../tools/groups.ts'
 import { schemaTools } from '../tools/schemas.ts'

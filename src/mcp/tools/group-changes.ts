@@ -2,12 +2,13 @@
 // members is not changed; the refusal names them.
 
 import { z } from 'zod'
+import { declined } from '../../admin/declined.ts'
 import { deleteGroup, resetOffsets } from '../../admin/groups/group-changes.ts'
 import { showGroup } from '../../admin/groups/shown-groups.ts'
 import { type DescribedGroup, groupParams, resetRequestShape } from '../../api/groups.ts'
 import { digestOf } from '../digest.ts'
 import { firstRows } from '../first-rows.ts'
-import { changing, type Declined, declined } from '../tool.ts'
+import { changing, type ToolDeclined } from '../tool.ts'
 
 const groupArgument = groupParams.shape.group.meta({ description: 'The id of the consumer group.' })
 const { scope, to, offset, timestamp } = resetRequestShape.shape
@@ -115,7 +116,7 @@ export const groupChangeTools = [
 const resetPins = z.strictObject({ token: z.string() })
 
 /** Returns the refusal of a change of a group that is in use. It names the first members. */
-function blocked({ state, members }: DescribedGroup, detail?: string): Declined {
+function blocked({ state, members }: DescribedGroup, detail?: string): ToolDeclined {
   const count = members.length === 1 ? '1 member' : `${members.length} members`
   const named = members
     .slice(0, MOST_MEMBERS)

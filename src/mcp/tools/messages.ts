@@ -1,15 +1,15 @@
 // Tools that show records: a page, and one record, of which a long key or value is read in parts.
 
 import { z } from 'zod'
-import { isDeclined } from '../../admin/declined.ts'
-import { browseMessagesInParts, showMessage } from '../../admin/records/shown-messages.ts'
+import { declined, isDeclined } from '../../admin/declined.ts'
+import { browseMessages, showMessage } from '../../admin/records/shown-messages.ts'
 import type { ShownValue } from '../../api/messages.ts'
 import { SOUGHT_TIME } from '../../api/query.ts'
 import { EDGES, READING_ORDERS, RECORD_PARTS } from '../../api/words.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import { decodeArguments, limitArgument, partitionArgument, topicArgument } from '../arguments.ts'
 import { partOf } from '../long-text.ts'
-import { declined, maxBytesArgument, reading } from '../tool.ts'
+import { maxBytesArgument, reading } from '../tool.ts'
 
 const MOST_MESSAGES = 200
 const offsetArgument = z.int().min(0).meta({ description: 'The offset of the record.' })
@@ -55,7 +55,7 @@ export const messageTools = [
     audited: ['topic', 'partition', 'order', 'from', 'offset', 'timestamp', 'decode', 'keyDecode', 'limit'],
     showsRecords: true,
     async run({ topic, maxBytes, ...query }, rooms, { ended }) {
-      const found = await browseMessagesInParts(rooms, topic, query, ended)
+      const found = await browseMessages(rooms, topic, query, ended)
       if (isRefusal(found) || isDeclined(found)) return found
       const { nextCursor, tailCursor: _, ...body } = found.page
       if (nextCursor !== null && nextCursor.length > maxBytes / 2) return MANY_PARTITIONS

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { readPoints } from '../../admin/history-points.ts'
 import { METRIC_SCOPES } from '../../api/words.ts'
 import { cursorOf, readCursor } from '../cursor.ts'
-import { cursorArgument, type Declined, reading } from '../tool.ts'
+import { cursorArgument, reading, type ToolDeclined } from '../tool.ts'
 
 const MOST_POINTS = 120
 
@@ -35,7 +35,7 @@ export const metricsTools = [
     audited: ['scope', 'from', 'step', 'points'],
     async run({ cursor, ...asked }, rooms) {
       const place = cursor === undefined ? asked : readCursor(placeShape, cursor)
-      if ('kind' in place) return place as Declined
+      if ('kind' in place) return place as ToolDeclined
       const { from, step } = place
       const { total, ...body } = await readPoints(rooms, { ...asked, from, step })
       const { samples, from: begin, stepMs } = body

@@ -2,13 +2,14 @@
 // and in the registry.
 
 import { z } from 'zod'
+import { declined } from '../../admin/declined.ts'
 import { checkSchema, misfitInWords, registerSchema } from '../../admin/schemas/changes.ts'
 import { inWords, withRegistry } from '../../admin/schemas/in-words.ts'
 import { changeLevel, previewLevel } from '../../admin/schemas/settings.ts'
 import { type CheckedSchema, levelChangeShape, newSchemaShape, schemaSubjectParams } from '../../api/schemas.ts'
 import { digestOf } from '../digest.ts'
 import { firstRows } from '../first-rows.ts'
-import { changing, type Declined, declined, isRefused } from '../tool.ts'
+import { changing, isRefused, type ToolDeclined } from '../tool.ts'
 
 const subjectArgument = schemaSubjectParams.shape.subject
 const MOST_REASONS = 10
@@ -26,7 +27,7 @@ export const schemaChangeTools = [
     changes: {
       async preview({ subject, ...text }, rooms, { caller }) {
         const its = withRegistry(rooms, caller)
-        if (isRefused(its)) return its as Declined
+        if (isRefused(its)) return its as ToolDeclined
         const checked = await checkSchema(its.registry, subject, text)
         if ('kind' in checked) return inWords(checked, { subject })
         const refusal = objectionTo(checked)
@@ -46,7 +47,7 @@ export const schemaChangeTools = [
       },
       async apply({ subject, ...text }, pins, rooms, { caller }) {
         const its = withRegistry(rooms, caller)
-        if (isRefused(its)) return its as Declined
+        if (isRefused(its)) return its as ToolDeclined
         const { version } = registerPins.parse(pins)
         const made = await registerSchema(its.registry, subject, { ...text, version })
         if ('kind' in made) return made.kind === 'refused' ? inWords(made, { subject }) : made
@@ -74,7 +75,7 @@ export const schemaChangeTools = [
     changes: {
       async preview({ subject, level }, rooms, { caller }) {
         const its = withRegistry(rooms, caller)
-        if (isRefused(its)) return its as Declined
+        if (isRefused(its)) return its as ToolDeclined
         const found = await previewLevel(its.registry, subject, level)
         if ('kind' in found) return inWords(found, { subject })
         const { ownLevel, before, after, changed } = found
@@ -92,7 +93,7 @@ export const schemaChangeTools = [
       },
       async apply({ subject, level }, pins, rooms, { caller }) {
         const its = withRegistry(rooms, caller)
-        if (isRefused(its)) return its as Declined
+        if (isRefused(its)) return its as ToolDeclined
         const changed = await changeLevel(its.registry, subject, level, levelPins.parse(pins))
         if ('kind' in changed) return changed.kind === 'refused' ? inWords(changed, { subject }) : changed
         return { body: { changed } }
@@ -105,7 +106,7 @@ const registerPins = z.strictObject({ version: z.int() })
 const levelPins = z.strictObject({ ownLevel: levelChangeShape.shape.level.nullable() })
 
 /** Returns why the registry would not take the schema, with the reasons by version; null if it would. */
-function objectionTo(checked: CheckedSchema): Declined | null {
+function objectionTo(checked: CheckedSchema): ToolDeclined | null {
   const { valid, trouble, existing, compatible, failing } = checked
   if (!valid) return declined('INVALID_SCHEMA', trouble!, { schema: trouble! })
   if (trouble !== null) return declined('CONFLICT', trouble)

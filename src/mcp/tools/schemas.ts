@@ -1,7 +1,7 @@
 // Tools that read the schema registry: subjects, one schema, and a check before a registration.
 
 import { z } from 'zod'
-import { isDeclined } from '../../admin/declined.ts'
+import { declined, isDeclined } from '../../admin/declined.ts'
 import { checkSchema } from '../../admin/schemas/changes.ts'
 import { inWords, type Named, withRegistry } from '../../admin/schemas/in-words.ts'
 import { describeSubject, listSubjectPage, type SchemaRooms } from '../../admin/schemas/subjects.ts'
@@ -15,12 +15,11 @@ import { partOf } from '../long-text.ts'
 import {
   type CallContext,
   cursorArgument,
-  type Declined,
-  declined,
   type McpRooms,
   maxBytesArgument,
   reading,
   type ToolAnswer,
+  type ToolDeclined,
 } from '../tool.ts'
 
 const MOST_ROWS = 1_000
@@ -30,12 +29,14 @@ async function ask(
   rooms: McpRooms,
   { caller }: CallContext,
   named: Named,
-  verb: (its: McpRooms & Pick<SchemaRooms, 'registry' | 'judge'>) => Promise<ToolAnswer | Declined | RegistryRefusal>,
-): Promise<ToolAnswer | Declined> {
+  verb: (
+    its: McpRooms & Pick<SchemaRooms, 'registry' | 'judge'>,
+  ) => Promise<ToolAnswer | ToolDeclined | RegistryRefusal>,
+): Promise<ToolAnswer | ToolDeclined> {
   const its = withRegistry(rooms, caller)
   if (isDeclined(its)) return its
   const found = await verb(its)
-  return 'kind' in found && found.kind === 'refused' ? inWords(found, named) : (found as ToolAnswer | Declined)
+  return 'kind' in found && found.kind === 'refused' ? inWords(found, named) : (found as ToolAnswer | ToolDeclined)
 }
 
 export const schemaTools = [

@@ -1,7 +1,7 @@
 // The tool for the store: its state and the partitions in it, the segments of one partition, and the offload jobs.
 
 import { z } from 'zod'
-import { isDeclined } from '../../admin/declined.ts'
+import { declined, isDeclined } from '../../admin/declined.ts'
 import { listJobPage } from '../../admin/shown-jobs.ts'
 import { listSegmentPage } from '../../admin/shown-segments.ts'
 import { showStorage } from '../../admin/storage.ts'
@@ -9,7 +9,7 @@ import { JOB_STATUSES } from '../../api/words.ts'
 import { isRefusal } from '../../protocol/errors.ts'
 import { limitArgument, orderArgument, partitionArgument, searchArgument, topicArgument } from '../arguments.ts'
 import { offsetOf, offsetRows } from '../cursor.ts'
-import { cursorArgument, declined, reading } from '../tool.ts'
+import { cursorArgument, reading } from '../tool.ts'
 
 const MOST_ROWS = 1_000
 

@@ -1,7 +1,9 @@
-// Tools that change topics: create, alter and grow a topic, delete its oldest records, and produce records. The rules
-// are in admin/. The tool that deletes a topic is in topics.ts.
+// Tools that change topics: create, alter, grow and delete a topic, delete its oldest records, and produce records. The
+// rules are in admin/.
 
 import { z } from 'zod'
+import { declined } from '../../admin/declined.ts'
+import { listGroupPage } from '../../admin/groups/shown-groups.ts'
 import { previewRecords, produceRecords } from '../../admin/records/produce.ts'
 import {
   alterTopicConfigs,
@@ -12,13 +14,21 @@ import {
   previewGrowth,
   previewTopicConfigs,
 } from '../../admin/topic-changes.ts'
+import { describeTopic } from '../../admin/topic-listing.ts'
+import { deleteTopics } from '../../admin/topics.ts'
 import { newMessagesShape } from '../../api/messages.ts'
 import { configChangeShape, newPartitionsShape, newTopicShape, recordDeletionShape } from '../../api/topics.ts'
+import { isRefusal } from '../../protocol/errors.ts'
+import { topicArgument } from '../arguments.ts'
 import { digestOf } from '../digest.ts'
 import { firstRows } from '../first-rows.ts'
-import { changing, declined, isRefused } from '../tool.ts'
+import { changing, isRefused } from '../tool.ts'
 
-const topicArgument = z.string().min(1).max(249).meta({ description: 'The name of the topic.' })
+/** The time in ms that the store has to make a change. */
+const TIMEOUT_MS = 20_000
+/** The most groups in a preview, and of those that it depends on. */
+const SHOWN_GROUPS = 50
+const MOST_GROUPS = 1_000
 
 const topicId = z.string()
 const offsetShape = recordDeletionShape.shape.offsets
@@ -137,6 +147,45 @@ export const topicChangeTools = [
   }),
 
   changing({
+    name: 'delete_topic',
+    title: 'Delete a topic',
+    description:
+      'Deletes a topic with all its records. The preview shows its id, its partitions, its records and bytes, and the groups that read it.',
+    input: z.strictObject({ topic: topicArgument }),
+    audited: ['topic'],
+    isDestructive: true,
+    changes: {
+      async preview({ topic: name }, rooms) {
+        const topic = await describeTopic(rooms, name)
+        if (isRefusal(topic)) return topic
+        const { id, partitions, records, sizeBytes, lastWriteAt } = topic
+        const page = { offset: 0, limit: MOST_GROUPS, sort: 'groupId', order: 'asc', q: '', state: '' } as const
+        const readers = await listGroupPage(rooms, { ...page, topic: name })
+        if ('kind' in readers) return readers
+        const { groups, total, unavailableBrokers } = readers
+        const shownGroups = groups.slice(0, SHOWN_GROUPS).map(({ groupId, state, members, topicLag }) => ({
+          ...{ groupId, state, members, lag: topicLag?.totalLag ?? null },
+        }))
+        return {
+          shown: {
+            change: 'delete topic',
+            topic: { name, id, partitions, records, sizeBytes, lastWriteAt },
+            readBy: { total, groups: shownGroups, unavailableBrokers },
+          },
+          state: digestOf({ id, partitions, total, groups: groups.map(({ groupId }) => groupId) }),
+          pins: { topicId: id },
+        }
+      },
+      async apply({ topic }, pins, rooms) {
+        const { topicId } = removalPins.parse(pins)
+        const [outcome] = await deleteTopics(rooms, [{ name: null, topicId }], { timeoutMs: TIMEOUT_MS })
+        const { result } = outcome!
+        return isRefusal(result) ? result : { body: { deleted: { name: topic, id: topicId } } }
+      },
+    },
+  }),
+
+  changing({
     name: 'delete_records',
     title: 'Delete oldest records',
     description:
@@ -230,6 +279,8 @@ export const topicChangeTools = [
   }),
 ]
 
+/** A topic that was deleted and created again has another id. */
+const removalPins = z.strictObject({ topicId })
 const createPins = z.strictObject({ partitions: z.int(), replicationFactor: z.int() })
 const alterPins = z.strictObject({ topicId, configs: z.record(z.string(), z.string()) })
 const growthPins = z.strictObject({ topicId, before: z.int() })

@@ -1,25 +1,16 @@
-// Tools about topics: list, describe, delete. The rules are in admin/.
+// Tools that show topics: list and describe. The rules are in admin/.
 
 import { z } from 'zod'
-import { listGroupPage } from '../../admin/groups/shown-groups.ts'
-import { describeTopic, listTopics } from '../../admin/topic-listing.ts'
+import { listTopics } from '../../admin/topic-listing.ts'
 import { overviewTopic } from '../../admin/topic-overview.ts'
-import { deleteTopics } from '../../admin/topics.ts'
 import { ORDERS, TOPIC_SORTS } from '../../api/words.ts'
 import { isRefusal } from '../../protocol/errors.ts'
+import { topicArgument } from '../arguments.ts'
 import { offsetOf, offsetRows } from '../cursor.ts'
-import { digestOf } from '../digest.ts'
-import { changing, cursorArgument, reading } from '../tool.ts'
+import { cursorArgument, reading } from '../tool.ts'
 
 const MOST_TOPICS = 200
 const MOST_PARTITIONS = 1_000
-/** The time in ms that the store has to make a change. */
-const TIMEOUT_MS = 20_000
-/** The most groups in a preview, and of those that it depends on. */
-const SHOWN_GROUPS = 50
-const MOST_GROUPS = 1_000
-
-const topicArgument = z.string().min(1).max(249).meta({ description: 'The name of the topic.' })
 
 export const topicTools = [
   reading({
@@ -83,46 +74,4 @@ export const topicTools = [
       }
     },
   }),
-
-  changing({
-    name: 'delete_topic',
-    title: 'Delete a topic',
-    description:
-      'Deletes a topic with all its records. The preview shows its id, its partitions, its records and bytes, and the groups that read it.',
-    input: z.strictObject({ topic: topicArgument }),
-    audited: ['topic'],
-    isDestructive: true,
-    changes: {
-      async preview({ topic: name }, rooms) {
-        const topic = await describeTopic(rooms, name)
-        if (isRefusal(topic)) return topic
-        const { id, partitions, records, sizeBytes, lastWriteAt } = topic
-        const page = { offset: 0, limit: MOST_GROUPS, sort: 'groupId', order: 'asc', q: '', state: '' } as const
-        const readers = await listGroupPage(rooms, { ...page, topic: name })
-        if ('kind' in readers) return readers
-        const { groups, total, unavailableBrokers } = readers
-        const shownGroups = groups.slice(0, SHOWN_GROUPS).map(({ groupId, state, members, topicLag }) => ({
-          ...{ groupId, state, members, lag: topicLag?.totalLag ?? null },
-        }))
-        return {
-          shown: {
-            change: 'delete topic',
-            topic: { name, id, partitions, records, sizeBytes, lastWriteAt },
-            readBy: { total, groups: shownGroups, unavailableBrokers },
-          },
-          state: digestOf({ id, partitions, total, groups: groups.map(({ groupId }) => groupId) }),
-          pins: { topicId: id },
-        }
-      },
-      async apply({ topic }, pins, rooms) {
-        const { topicId } = pinsShape.parse(pins)
-        const [outcome] = await deleteTopics(rooms, [{ name: null, topicId }], { timeoutMs: TIMEOUT_MS })
-        const { result } = outcome!
-        return isRefusal(result) ? result : { body: { deleted: { name: topic, id: topicId } } }
-      },
-    },
-  }),
 ]
-
-/** A topic that was deleted and created again has another id. */
-const pinsShape = z.strictObject({ topicId: z.string() })

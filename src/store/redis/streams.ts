@@ -143,6 +143,8 @@ const OPENED = [
 
 /** The most entries that one call of `sweep` deletes. */
 const SWEPT_AT_ONCE = 64
+/** The replies of these streams come together. Appends wait for them, here and in Redis. */
+const MEASURED_AT_ONCE = 16
 
 const VOUCH_POLL_MS = 100
 
@@ -217,46 +219,49 @@ export class Streams {
   }
 
   async usage(ids: readonly StreamId[]): Promise<readonly (Usage | null)[]> {
+    const all: (Usage | null)[] = []
+    for (let from = 0; from < ids.length; from += MEASURED_AT_ONCE)
+      all.push(...(await Promise.all(ids.slice(from, from + MEASURED_AT_ONCE).map(id => this.#measure(id)))))
+    return all
+  }
+
+  async #measure(id: StreamId): Promise<Usage | null> {
     const { links, keys } = this.#rooms
-    return await Promise.all(
-      ids.map(async id => {
-        const places = keys.stream(id)
-        const { batches, meta } = places
-        try {
-          const [, there, stored] = await readInOrder(links.read(meta), [
-            // As in #read: while a slot migrates, existing keys may be reported as missing.
-            ['EXISTS', batches, meta],
-            ['XLEN', batches],
-            ['HMGET', meta, 'sealed', 'cleaned'],
-          ])
-          const [sealed, text] = stored as readonly (Buffer | null)[]
-          if (sealed == null) return null
-          const cleaned = decodeCleaned(text?.toString())
-          const ask = (...command: string[]) => links.read(meta).send(command).then(Number)
-          const rewritten =
-            cleaned === null
-              ? []
-              : [
-                  { key: currentKey(places, cleaned), length: cleaned.current.length },
-                  { key: formerKey(places, cleaned), length: cleaned.former.length },
-                ]
-          const [bytes, lengths] = await Promise.all([
-            Promise.all(allKeys(places, cleaned !== null).map(key => ask('MEMORY', 'USAGE', key))),
-            Promise.all(rewritten.map(async ({ key, length }) => ({ length, there: await ask('XLEN', key) }))),
-          ])
-          const parts = [{ length: decodeSealed(String(sealed)).length, there: Number(there) }, ...lengths]
-          return {
-            entries: sumOf(parts.map(({ length }) => length)),
-            memoryBytes: sumOf(bytes),
-            isEmptied: parts.some(({ length, there }) => length > 0 && there === 0),
-          }
-        } catch (error) {
-          if (error instanceof RedisError && error.code === 'WRONGTYPE')
-            return { entries: null, memoryBytes: null, isEmptied: true }
-          return refuse(error, `measuring ${meta}`)
-        }
-      }),
-    )
+    const places = keys.stream(id)
+    const { batches, meta } = places
+    try {
+      const [, there, stored] = await readInOrder(links.read(meta), [
+        // As in #read: while a slot migrates, existing keys may be reported as missing.
+        ['EXISTS', batches, meta],
+        ['XLEN', batches],
+        ['HMGET', meta, 'sealed', 'cleaned'],
+      ])
+      const [sealed, text] = stored as readonly (Buffer | null)[]
+      if (sealed == null) return null
+      const cleaned = decodeCleaned(text?.toString())
+      const ask = (...command: string[]) => links.read(meta).send(command).then(Number)
+      const rewritten =
+        cleaned === null
+          ? []
+          : [
+              { key: currentKey(places, cleaned), length: cleaned.current.length },
+              { key: formerKey(places, cleaned), length: cleaned.former.length },
+            ]
+      const [bytes, lengths] = await Promise.all([
+        Promise.all(allKeys(places, cleaned !== null).map(key => ask('MEMORY', 'USAGE', key))),
+        Promise.all(rewritten.map(async ({ key, length }) => ({ length, there: await ask('XLEN', key) }))),
+      ])
+      const parts = [{ length: decodeSealed(String(sealed)).length, there: Number(there) }, ...lengths]
+      return {
+        entries: sumOf(parts.map(({ length }) => length)),
+        memoryBytes: sumOf(bytes),
+        isEmptied: parts.some(({ length, there }) => length > 0 && there === 0),
+      }
+    } catch (error) {
+      if (error instanceof RedisError && error.code === 'WRONGTYPE')
+        return { entries: null, memoryBytes: null, isEmptied: true }
+      return refuse(error, `measuring ${meta}`)
+    }
   }
 
   open(id: StreamId, known: number, floor: number): Promise<Opened | Fenced | Gone> {

@@ -1,4 +1,5 @@
-// Tests that every broker of a cluster answers agents alike, whichever leads or coordinates.
+// Tests that every broker of a cluster answers agents alike, whichever leads or coordinates, and takes confirmations of
+// the others.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -61,4 +62,24 @@ test('every broker of a cluster explains the lag of a group, whichever coordinat
   assert.deepEqual(one, other)
   assert.deepEqual(one!.verdicts, { 'caught-up': 0, 'keeps-up': 0, 'catches-up': 0, never: 4, unknown: 0 })
   assert.equal((one!.groups as readonly { coordinatorId: number }[])[0]!.coordinatorId, coordinatorId)
+})
+
+test('a confirmation is good on any broker of a cluster, and only once', async t => {
+  const cluster = createCluster(t, SETTINGS, { hasHttp: true })
+  const brokers = [await cluster.start(1), await cluster.start(2)] as const
+  await cluster.agreed(brokers, [1, 2])
+  const [one, two] = brokers.map(({ url }) => agentAt(url))
+  await createTopicOfAll(brokers[0], 'orders', 1, [1, 2])
+  const topic = 'orders'
+  await eventually('the other broker knows the topic', async () => {
+    const { isError } = await two!.call('describe_topic', { topic })
+    return !isError
+  })
+  const { confirm } = (await one!.call('delete_topic', { topic })).structured
+  const { structured, isError } = await two!.call('delete_topic', { topic, confirm })
+  assert.equal(isError, false, JSON.stringify(structured))
+  assert.equal(structured.untrusted_data.deleted.name, topic)
+  await createTopicOfAll(brokers[0], topic, 1, [1, 2])
+  for (const agent of [one!, two!])
+    assert.equal((await agent.call('delete_topic', { topic, confirm })).structured.error, 'CONFIRM_INVALID')
 })
