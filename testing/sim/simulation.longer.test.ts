@@ -4,12 +4,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { atLength } from '../at-length.ts'
+import { atLength, isLong } from '../at-length.ts'
 import { seed } from '../seed.ts'
 import { SCENARIOS } from './scenarios.ts'
 import type { Column, Outcome } from './violations.ts'
 
-const isLong = process.env.KETCH_LONG === '1'
 const SAFE_SEEDS = isLong ? 200 : atLength(100, 30)
 const STORAGE_SEEDS = isLong ? 200 : atLength(60, 30)
 const OTHER_SEEDS = 5
