@@ -66,7 +66,7 @@ test(`${isRing ? 'each client reads what the one before it' : 'every client read
     const topics = new Map<string, Promise<Produced>>()
     for (const consumer of readersOf(producer, present)) {
       const name = `${producer.name} to ${consumer.name}, ${RECORDS} records`
-      await t.test(name, { timeout: 300_000 }, async () => {
+      await t.test(name, { timeout: 600_000 }, async () => {
         outcomes.set(`${producer.name} ${consumer.name}`, 'FAILED')
         const codecs = producer.codecs.filter(codec => consumer.codecs.includes(codec))
         const set = codecs.join()

@@ -207,7 +207,7 @@ async function answerEachOther(brokers: readonly BrokerProcess[]): Promise<void>
         const areWhole = answers.every(({ body }) => body?.unavailableBrokers?.length === 0)
         return areWhole && (await countBrokers(url)) === ids.length
       },
-      30_000,
+      60_000,
     )
 }
 

@@ -27,7 +27,7 @@ for (const { name, onRedis, run } of KILL_ROUNDS)
 
 test('after Redis came back with older data, ids leap by 10,000 and none that was answered names another schema', {
   skip: noRedis,
-  timeout: 300_000,
+  timeout: 600_000,
 }, async t => {
   const { redis, remember, forget } = await startForgetfulRedis(t)
   const brokers = await threeOn(t, redis.uri)
@@ -62,7 +62,7 @@ test('after Redis came back with older data, ids leap by 10,000 and none that wa
 
 test('after a replica that lacked the last registrations took over, ids leap by 10,000 and none names another schema', {
   skip: noRedis,
-  timeout: 300_000,
+  timeout: 600_000,
 }, async t => {
   const { uri, primaries, replicas } = await startRedisCluster(t, {
     primaries: 1,

@@ -1,9 +1,10 @@
 // Each client comes in by each way that it has: TLS, mutual TLS, and each SASL mechanism over the listeners on which
 // the specification allows it. It produces records and consumes them in a group, and the test compares them. A wrong
 // login fails with the client's own error. On Redis there are two brokers, and each way is also taken through the
-// second one. `npm test` takes one way of each client, another one for each. With --all each client takes each mechanism
-// on the embedded store, on one of the listeners that have it, and TLS with or without a certificate of its own; the
-// seed draws which. KETCH_LONG=1 takes every way on any store. KETCH_KEEP=1 writes the outcome to docs/compatibility.
+// second one. `npm test` takes one way of each client, another one for each. With --all each client takes each
+// mechanism on the embedded store, on one of the listeners that have it, and TLS with or without a certificate of its
+// own; the seed draws which. KETCH_LONG=1 takes every way on any store. KETCH_KEEP=1 writes the outcome to
+// docs/compatibility.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -19,7 +19,7 @@ const order = new Map(onAnyDisk.map(fault => [fault, random.below(1_000_000)]))
 const drawn = onAnyDisk.toSorted((one, other) => order.get(one)! - order.get(other)!).slice(0, FAULTS)
 
 test(`faults beside the cleaner lose no newest record, and leave no dead file (seed ${seed})`, {
-  timeout: 300_000,
+  timeout: 600_000,
 }, async t => {
   const report = await runEmbeddedRound(t, seed, drawn)
   assert(report.acknowledged > 100 * FAULTS, `${report.acknowledged} acknowledged`)
@@ -28,7 +28,7 @@ test(`faults beside the cleaner lose no newest record, and leave no dead file (s
 
 test(`on a full disk the cleaner waits until retention has freed room, and goes on (seed ${seed})`, {
   skip: smallDiskAbsence() ?? false,
-  timeout: 300_000,
+  timeout: 600_000,
 }, async t => {
   const report = await runEmbeddedRound(
     t,

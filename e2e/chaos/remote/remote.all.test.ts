@@ -22,7 +22,7 @@ const FAULTS: readonly RemoteFault[] = [
 for (const fault of FAULTS) {
   const name = `with the remote tier, each acknowledged record is read once and stands in the table once: ${fault.name} (seed ${seed})`
   const skip = noRedis || (fault.needs?.diskMiB === undefined ? false : (smallDiskAbsence() ?? false))
-  test(name, { skip, timeout: 300_000 }, async t => {
+  test(name, { skip, timeout: 600_000 }, async t => {
     t.diagnostic(JSON.stringify(await runRemoteRound(t, { seed, fault })))
   })
 }
