@@ -56,7 +56,7 @@ const linesOf = (broker: BrokerProcess, what: RegExp) =>
 
 test('connections leave descriptors for files and for health, and a log line says which connections were closed', {
   skip,
-  timeout: 120_000,
+  timeout: 240_000,
 }, async t => {
   const broker = await start(t)
   const warning = /WARN .*max-connections is 2147483647 \(default\), and the process may have 240 descriptors/
@@ -94,7 +94,7 @@ test('connections leave descriptors for files and for health, and a log line say
 
 test('max-connections gives a warning only if it is more than the descriptors allow', {
   skip,
-  timeout: 60_000,
+  timeout: 240_000,
 }, async t => {
   const key = 'svc.broker.max-connections'
   assert.deepEqual(linesOf(await start(t, { [key]: '100' }), /WARN .*max-connections/), [])
@@ -106,9 +106,9 @@ test('max-connections gives a warning only if it is more than the descriptors al
   )
 })
 
-test('if no descriptor is left at all, a log line says so', { skip, timeout: 60_000 }, async t => {
+test('if no descriptor is left at all, a log line says so', { skip, timeout: 240_000 }, async t => {
   const broker = await start(t)
   const limit = spawnSync('prlimit', ['--pid', String(broker.pid), '--nofile=10:10'])
   assert.equal(limit.status, 0, String(limit.stderr))
-  await eventually('it is said', () => linesOf(broker, /WARN .*no descriptor is left: .*EMFILE/).length === 1, 20_000)
+  await eventually('it is said', () => linesOf(broker, /WARN .*no descriptor is left: .*EMFILE/).length === 1, 60_000)
 })

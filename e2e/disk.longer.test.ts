@@ -88,7 +88,7 @@ test('on a full disk writes are refused and reads continue; when there is room a
   assert.equal(await send(), KAFKA_STORAGE_ERROR.code)
   assert.deepEqual(await contentsOf(wire), expected())
   disk.empty()
-  await eventually('writing resumes', async () => (await send()) === NONE, 15_000)
+  await eventually('writing resumes', async () => (await send()) === NONE, 60_000)
   assert.deepEqual(await contentsOf(wire), expected())
   assert.equal(await broker.kill('SIGTERM'), 0)
 })

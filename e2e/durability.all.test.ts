@@ -375,14 +375,14 @@ suite('durability on small disks', { concurrency: 4 }, () => {
     world.disk.turnReadOnly()
     assert.equal(await world.send(), KAFKA_STORAGE_ERROR.code)
     // The broker gives the reserve up when a checkpoint finds that it cannot write.
-    await eventually('a checkpoint waits', () => world.broker.output().includes('the checkpoint waits: '), 30_000)
+    await eventually('a checkpoint waits', () => world.broker.output().includes('the checkpoint waits: '), 60_000)
     await eventually(
       'a further refusal is logged',
       async () => {
         assert.equal(await world.send(), KAFKA_STORAGE_ERROR.code)
         return /cannot write: EROFS: read-only file system, unlink/.test(world.broker.output())
       },
-      30_000,
+      60_000,
     )
     assert.doesNotMatch(world.broker.output(), /the disk is full/)
     await world.expectAll()

@@ -54,7 +54,7 @@ export function createCluster(
             const { brokers: seen } = await wire.send(metadata, 9, { topics: [] })
             return seen.map(each => each.nodeId).join() === ids.join()
           },
-          20_000,
+          60_000,
         )
         await wire.close()
       }

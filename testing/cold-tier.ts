@@ -9,6 +9,7 @@ import type {
   ArchiveRead,
   ArchiveTrouble,
   ColdTier,
+  SearchTrouble,
   TableFacts,
 } from '../src/log/archive.ts'
 import { TierAway } from '../src/log/archive.ts'
@@ -28,6 +29,8 @@ interface TestTable {
   readonly pieces: Map<number, Piece[]>
 }
 
+const LATE: SearchTrouble = { kind: 'late' }
+
 export class MemoryTier implements ColdTier {
   readonly #tables = new Map<string, TestTable>()
   /** The version that the archive uses. It forgets nothing, so this only counts. */
@@ -36,6 +39,8 @@ export class MemoryTier implements ColdTier {
   tableReads = 0
   /** Set to make everything answer with it. */
   trouble: ArchiveTrouble | null = null
+  /** Set to make searches by time end as if the caller's patience was over. */
+  late = false
   /** Holds the answers of the archive until the test resolves it. */
   gate: Promise<void> | null = null
   /** Holds the reads of tables until the test resolves it. */
@@ -50,9 +55,11 @@ export class MemoryTier implements ColdTier {
     },
     firstSince: async (place: ArchivePlace, timestamp: number, from: number, until: number) => {
       const since = (found: FoundOffset) => found.timestamp >= timestamp
+      if (this.late) return LATE
       return this.trouble ?? (await this.#records(place, from, until)).find(since) ?? null
     },
     largest: async (place: ArchivePlace, from: number, until: number) => {
+      if (this.late) return LATE
       if (this.trouble !== null) return this.trouble
       const timed = (await this.#records(place, from, until)).filter(({ timestamp }) => timestamp >= 0)
       return timed.length === 0 ? null : timed.reduce(larger)

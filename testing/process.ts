@@ -48,7 +48,7 @@ export interface BrokerProcess {
  * Starts a broker on a free port and resolves when it has printed its Kafka address. If the options give neither a
  * folder nor a Redis, the broker has a store of its own of the chosen kind (testing/chosen-store.ts). A given folder is
  * left in place. Settings are full keys (`svc.broker.in-flight-limit`), as on the command line. Rejects with the output
- * of the broker if the broker ends first or prints no Kafka address within a minute.
+ * of the broker if the broker ends first or prints no Kafka address within three minutes.
  */
 export async function startBrokerProcess(
   cleanUp: CleanUp,
@@ -112,8 +112,8 @@ export async function startBrokerProcess(
     })
     child.on('error', announced.reject)
     const silence = setTimeout(
-      () => announced.reject(new Error(`no Kafka address within a minute; printed:\n${output.slice(from)}`)),
-      60_000,
+      () => announced.reject(new Error(`no Kafka address within three minutes; printed:\n${output.slice(from)}`)),
+      180_000,
     )
     try {
       await announced.promise

@@ -122,7 +122,7 @@ export async function startRedis(cleanUp: CleanUp, options: RedisOptions = {}): 
         )
         return answers || (await pause(5, false))
       },
-      20_000,
+      60_000,
     )
   }
 
@@ -227,7 +227,7 @@ async function connectAdmin(port: number, { password, tls }: RedisOptions) {
 /** Checks the condition every 20 ms, because each check opens a connection. */
 async function patiently(what: string, condition: () => Promise<boolean>): Promise<void> {
   const look = async () => (await condition()) || (await pause(20, false))
-  await eventually(what, look, 30_000)
+  await eventually(what, look, 60_000)
 }
 
 export interface Replicated {

@@ -54,7 +54,7 @@ export async function openOrders(cleanUp: CleanUp, steps: URL): Promise<Orders> 
       if (isOver()) return
       throw error
     }
-    await eventually(`broker ${pid} takes its order`, () => isOver() || !existsSync(path), 30_000)
+    await eventually(`broker ${pid} takes its order`, () => isOver() || !existsSync(path), 60_000)
   }
 
   return {

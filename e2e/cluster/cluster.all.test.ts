@@ -48,7 +48,7 @@ async function ask({ address }: BrokerProcess, topic: string) {
 
 test('clients continue while a broker is lost and returns, and no acknowledged record is lost or doubled', {
   skip,
-  timeout: 240_000,
+  timeout: 480_000,
 }, async t => {
   const redis = await startRedis(t, { appendfsync: 'always' })
   const brokers = await startThree(t, redis)
@@ -60,7 +60,7 @@ test('clients continue while a broker is lost and returns, and no acknowledged r
       const { ids, leaders } = await ask(one, 'orders')
       return ids.join() === '1,2,3' && new Set(leaders).size === 3 && !leaders.includes(-1)
     },
-    30_000,
+    60_000,
   )
 
   const received = new Map<string, number>()
@@ -135,7 +135,7 @@ test('clients continue while a broker is lost and returns, and no acknowledged r
 
 test('a broker that stands still for longer than its expiry does no harm when it goes on', {
   skip,
-  timeout: 120_000,
+  timeout: 360_000,
 }, async t => {
   const redis = await startRedis(t)
   const [one, two, three] = (await startThree(t, redis)) as [BrokerProcess, BrokerProcess, BrokerProcess]
@@ -145,7 +145,7 @@ test('a broker that stands still for longer than its expiry does no harm when it
     await client.connect()
     return client
   }
-  await eventually('three brokers lead', async () => new Set((await ask(one, 'steps')).leaders).size === 3, 30_000)
+  await eventually('three brokers lead', async () => new Set((await ask(one, 'steps')).leaders).size === 3, 60_000)
   const led = (await ask(one, 'steps')).leaders.indexOf(2)
   const producer = await connect(one, two, three)
   const sent: string[] = []
@@ -160,13 +160,13 @@ test('a broker that stands still for longer than its expiry does no harm when it
   // Both brokers must know it: otherwise a client would still learn of the paused broker, and would wait there for a
   // response.
   for (const each of [one, three]) {
-    await eventually('the others lead', async () => (await ask(each, 'steps')).ids.join() === '1,3', 30_000)
+    await eventually('the others lead', async () => (await ask(each, 'steps')).ids.join() === '1,3', 60_000)
   }
   const other = await connect(one, three)
   for (let i = 0; i < 20; i++) await send(other)
   two.resume()
   await late
-  await eventually('three brokers lead', async () => new Set((await ask(two, 'steps')).leaders).size === 3, 30_000)
+  await eventually('three brokers lead', async () => new Set((await ask(two, 'steps')).leaders).size === 3, 60_000)
   for (let i = 0; i < 20; i++) await send(producer)
   await Promise.all([producer.disconnect(), other.disconnect()])
   assert.match(two.output(), /the other brokers considered this broker dead/)

@@ -214,7 +214,7 @@ async function leadersOf(wire: Wire, name: string, brokers: number): Promise<rea
       leaders = topics[0]!.partitions.toSorted((a, b) => a.partitionIndex - b.partitionIndex).map(each => each.leaderId)
       return new Set(leaders).size === brokers && !leaders.includes(-1)
     },
-    30_000,
+    60_000,
   )
   return leaders
 }

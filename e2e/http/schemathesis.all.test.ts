@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Values } from '../../src/settings/settings.ts'
+import { isLong } from '../../testing/at-length.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { type Roles, roleSettings, signInRoles } from '../../testing/http-roles.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
@@ -15,7 +16,7 @@ const absence = judgesAbsence('schemathesis')
 /**
  * How many examples of its own schemathesis makes for each operation in each role, in addition to those that cover
  * the document. It is a number and not a time: a slow machine takes longer and sends the same requests. All of them
- * take two to three minutes on two cores; a test may take up to five.
+ * take about two minutes on two cores; a test may take up to fifteen.
  */
 const EXAMPLES = { ADMIN: 10, VIEWER: 2, anonymous: 2 } as const
 
@@ -107,7 +108,7 @@ function run(cwd: string, args: readonly string[]): Promise<{ status: number | n
 }
 
 /** The limit for a slow machine, in ms: a number of requests has no time limit of its own. */
-const timeout = 300_000
+const timeout = 900_000
 
 /**
  * The seed is the same in every run. To search for more: `KETCH_SEED=… node scripts/run.mjs
@@ -115,14 +116,25 @@ const timeout = 300_000
  */
 const SEED = process.env.KETCH_SEED ?? '1'
 
-for (const role of Object.keys(EXAMPLES) as (keyof typeof EXAMPLES)[]) {
-  test(`schemathesis finds no response to ${role} that is not documented`, { skip: absence ?? false, timeout }, t =>
-    runSchemathesis(t, role, {}),
-  )
+/**
+ * The stores on which a role is tested. ADMIN is tested on both. A request of the others is mostly refused before it
+ * reaches a store, so the seed draws one for each; KETCH_LONG=1 takes both.
+ */
+const isDrawn = (role: keyof typeof EXAMPLES, store: 'embedded' | 'redis'): boolean => {
+  if (isLong || role === 'ADMIN') return true
+  return (Number(SEED) % 2 === 0) === ((role === 'VIEWER') === (store === 'embedded'))
+}
 
-  test(
-    `schemathesis finds no response to ${role} that is not documented, on Redis`,
-    { skip: absence ?? noRedis, timeout },
-    async t => runSchemathesis(t, role, { 'redis.uri': (await startRedis(t)).uri } as Partial<Values>),
-  )
+for (const role of Object.keys(EXAMPLES) as (keyof typeof EXAMPLES)[]) {
+  if (isDrawn(role, 'embedded'))
+    test(`schemathesis finds no response to ${role} that is not documented`, { skip: absence ?? false, timeout }, t =>
+      runSchemathesis(t, role, {}),
+    )
+
+  if (isDrawn(role, 'redis'))
+    test(
+      `schemathesis finds no response to ${role} that is not documented, on Redis`,
+      { skip: absence ?? noRedis, timeout },
+      async t => runSchemathesis(t, role, { 'redis.uri': (await startRedis(t)).uri } as Partial<Values>),
+    )
 }

@@ -42,7 +42,7 @@ const sorted = (partitions: readonly number[] = []) => [...partitions].sort()
 
 const assignedTo = (count: number) => (line: string) => JSON.parse(line).assigned?.length === count
 
-test('cooperative members of librdkafka hand over only what moves', { skip, timeout: 60_000 }, async t => {
+test('cooperative members of librdkafka hand over only what moves', { skip, timeout: 240_000 }, async t => {
   const broker = await startBrokerProcess(t, { settings })
   await createTopic(broker, 'shared', 4)
   const pairs = ['partition.assignment.strategy=cooperative-sticky', 'session.timeout.ms=6000']
@@ -63,7 +63,7 @@ test('cooperative members of librdkafka hand over only what moves', { skip, time
 
 test('a static member that comes back gets its old partitions, and no other member notices', {
   skip,
-  timeout: 60_000,
+  timeout: 240_000,
 }, async t => {
   const broker = await startBrokerProcess(t, { settings })
   await createTopic(broker, 'shared', 4)

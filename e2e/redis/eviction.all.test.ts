@@ -146,7 +146,7 @@ test('a broker also names the lost partitions of another broker', { skip }, asyn
   const redis = await startRedis(t)
   const sides = [await startOn(t, redis, 1), await startOn(t, redis, 2)]
   const seen = async ({ wire }: { wire: Wire }) => (await wire.send(metadata, 12, { topics: [] })).brokers.length
-  await eventually('both see both', async () => (await seen(sides[0]!)) === 2 && (await seen(sides[1]!)) === 2, 20_000)
+  await eventually('both see both', async () => (await seen(sides[0]!)) === 2 && (await seen(sides[1]!)) === 2, 60_000)
   await createTopicOfAll(sides[0]!.broker, TOPIC, 4, [1, 2])
   for (const index of [0, 1, 2, 3]) {
     const isSent = async () => {
@@ -207,7 +207,7 @@ test('after eviction was on for a while, groups have kept their offsets and memb
       const idle = await Promise.all(streams.map(({ batches }) => redis.ask('OBJECT', 'IDLETIME', batches)))
       return idle.every(seconds => Number(seconds) >= 3)
     },
-    20_000,
+    60_000,
   )
   await redis.ask('CONFIG', 'SET', 'maxmemory-samples', 64)
   await redis.ask('CONFIG', 'SET', 'maxmemory', Number(await redis.info('used_memory')) + 2_000_000)
@@ -226,12 +226,12 @@ test('after eviction was on for a while, groups have kept their offsets and memb
     )
   })
   const asksFor = /ERROR .*maxmemory-policy allkeys-lru, .*CONFIG SET maxmemory-policy noeviction/
-  await eventually('it is told', () => asksFor.test(broker.log()), 20_000)
+  await eventually('it is told', () => asksFor.test(broker.log()), 60_000)
   const { checks } = await askHttp(broker.url)<{ checks: readonly { details: unknown }[] }>('/api/v1/health')
   assert.match(JSON.stringify(checks), /maxmemory-policy allkeys-lru/)
   await redis.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction')
   await redis.ask('CONFIG', 'SET', 'maxmemory', 0)
-  await eventually('it is put right', () => /no longer drops keys of the broker/.test(broker.log()), 20_000)
+  await eventually('it is put right', () => /no longer drops keys of the broker/.test(broker.log()), 60_000)
   await redis.ask('DEL', ...groupKeys)
 
   assert.equal(await committed(wire, 'offsets'), 1)

@@ -88,7 +88,7 @@ async function goesOnAfter(
   assert.equal(code, KAFKA_STORAGE_ERROR.code, message ?? '')
   assert.match(message ?? '', /nothing was written/)
   const patient = startProducer(broker.address, 't', ['four', 'five'])
-  await eventually('the log says why', () => says.test(broker.output()), 30_000)
+  await eventually('the log says why', () => says.test(broker.output()), 60_000)
   await mend()
   await patient.done
   assert.deepEqual(await consume(broker, 't'), [...FIRST, 'four', 'five'])
@@ -230,7 +230,7 @@ test('a start waits for a Redis that is loading, and so do producers while Redis
   await assert.rejects(redis.ask('GET', 'k0'), /LOADING/)
   const starting = startBrokerProcess(t, { settings: { ...LONG_BELIEVED, 'svc.redis.uri': redis.uri } })
   const hasAsked = async () => / cmd=info /.test(String(await redis.ask('CLIENT', 'LIST')))
-  await eventually('the broker has asked', hasAsked, 30_000)
+  await eventually('the broker has asked', hasAsked, 60_000)
   await hurry()
   const broker = await starting
   assert.match(broker.output(), /is loading its data: [\d.]+ %/)

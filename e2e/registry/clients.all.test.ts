@@ -21,7 +21,7 @@ import {
   type User,
 } from './clients/world.ts'
 
-const TIMEOUT = { timeout: 120_000 }
+const TIMEOUT = { timeout: 360_000 }
 const TAIL = 'ketch tail'
 /** Each user signs in at one of the base URLs for the matrix, and at the other for the shorter tests. */
 const USERS: Readonly<Record<Base, User>> = { 'the HTTP port': ADA, 'the own port': ADMIN }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '../../src/base/random.ts'
+import { isLong } from '../../testing/at-length.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { startForgetfulRedis } from '../../testing/forgetful-redis.ts'
 import { noRedis, startRedisCluster } from '../../testing/redis.ts'
@@ -11,8 +12,8 @@ import { seed } from '../../testing/seed.ts'
 import { KILL_ROUNDS, threeOn } from './kill-rounds.ts'
 import { startRegistrars } from './registrars.ts'
 
-/** `npm run chaos -- registry` does more. */
-const KILLS = 4
+/** KETCH_LONG=1 does four, and `npm run chaos -- registry` any number. */
+const KILLS = isLong ? 4 : 2
 
 for (const { name, onRedis, run } of KILL_ROUNDS)
   test(
@@ -26,7 +27,7 @@ for (const { name, onRedis, run } of KILL_ROUNDS)
 
 test('after Redis came back with older data, ids leap by 10,000 and none that was answered names another schema', {
   skip: noRedis,
-  timeout: 300_000,
+  timeout: 600_000,
 }, async t => {
   const { redis, remember, forget } = await startForgetfulRedis(t)
   const brokers = await threeOn(t, redis.uri)
@@ -61,7 +62,7 @@ test('after Redis came back with older data, ids leap by 10,000 and none that wa
 
 test('after a replica that lacked the last registrations took over, ids leap by 10,000 and none names another schema', {
   skip: noRedis,
-  timeout: 300_000,
+  timeout: 600_000,
 }, async t => {
   const { uri, primaries, replicas } = await startRedisCluster(t, {
     primaries: 1,

@@ -218,7 +218,8 @@ test('while a Redis does not answer, records are refused for now, and nothing pa
   skip: noRedis,
 }, async t => {
   const redis = await startRedis(t)
-  const judged = await startJudgedBroker(t, { settings: { 'svc.redis.uri': redis.uri, 'svc.redis.timeout': '1s' } })
+  // The start needs Redis too, and a slow machine needs seconds for its first answer.
+  const judged = await startJudgedBroker(t, { settings: { 'svc.redis.uri': redis.uri, 'svc.redis.timeout': '5s' } })
   const id = await judged.register('t-value', V1)
   assert.equal((await judged.produce([{ value: framed(id, V1_BODY) }])).errorCode, NONE)
   redis.pause()

@@ -106,7 +106,7 @@ async function newFolder(t: TestContext): Promise<string> {
 
 const absence = LIBRARIES.map(library => library.absence()).find(each => each !== null)
 
-test('each program of the guide writes its order', { skip: absence ?? false, timeout: 240_000 }, async t => {
+test('each program of the guide writes its order', { skip: absence ?? false, timeout: 600_000 }, async t => {
   assert.deepEqual(
     programs.map(({ language }) => language),
     ['properties', 'python', 'js', 'js', 'go'],

@@ -168,7 +168,7 @@ test('partitions that get another leader again and again answer as before, on Re
         const leaders = await leadersOf(wires.get(asked)!, TOPIC)
         return ids.every(id => leaders.includes(id)) && leaders.every(id => ids.includes(id))
       },
-      30_000,
+      60_000,
     )
   const wireOf = async (asked: number, index: number) => wires.get((await leadersOf(wires.get(asked)!, TOPIC))[index]!)!
   const round = async (asked: number, number: number) => {

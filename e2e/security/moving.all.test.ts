@@ -39,7 +39,7 @@ async function shownSerial(port: number): Promise<string> {
   }
 }
 
-test('clients go on, and new ones come, while the certificate is replaced', { skip, timeout: 180_000 }, async t => {
+test('clients go on, and new ones come, while the certificate is replaced', { skip, timeout: 600_000 }, async t => {
   const authority = await makeAuthority(t)
   const issue = () => authority.issue({ subject: '/CN=localhost', usage: 'serverAuth' })
   const served = issue()

@@ -114,7 +114,7 @@ async function goOn(load: Load, ms: number): Promise<void> {
 // Each has a provider and a broker of its own, and most of its time is the lifetime of a token.
 suite('producers with tokens', { concurrency: 4 }, () => {
   for (const { name, skip, run } of PRODUCERS) {
-    test(`${name} authenticates again at each deadline and loses no record`, { skip, timeout: 300_000 }, async t => {
+    test(`${name} authenticates again at each deadline and loses no record`, { skip, timeout: 600_000 }, async t => {
       const { options, open } = await setUp(t)
       let sent: Load | undefined
       await run(options, async load => {
@@ -126,7 +126,7 @@ suite('producers with tokens', { concurrency: 4 }, () => {
       await assertNothingLost(sent!, open)
     })
 
-    test(`${name} goes on when the provider signs with a new key`, { skip, timeout: 300_000 }, async t => {
+    test(`${name} goes on when the provider signs with a new key`, { skip, timeout: 600_000 }, async t => {
       const { options, open, plaintext, provider } = await setUp(t)
       let sent: Load | undefined
       await run(options, async load => {
@@ -143,7 +143,7 @@ suite('producers with tokens', { concurrency: 4 }, () => {
       await assertNothingLost(sent!, open)
     })
 
-    test(`${name} goes on through an outage of the provider`, { skip, timeout: 300_000 }, async t => {
+    test(`${name} goes on through an outage of the provider`, { skip, timeout: 600_000 }, async t => {
       const { options, open, provider, broker } = await setUp(t, {}, LASTING_TOKEN_SECONDS)
       let sent: Load | undefined
       await run(options, async load => {
@@ -168,7 +168,7 @@ suite('producers with tokens', { concurrency: 4 }, () => {
 
   test('a group that the provider has taken away counts no longer with the next token', {
     skip: newestJava.skip,
-    timeout: 300_000,
+    timeout: 600_000,
   }, async t => {
     const { options, provider, broker } = await setUp(t, { 'svc.broker.acl.enabled': 'true' })
     const admin = adminClient(broker.url)

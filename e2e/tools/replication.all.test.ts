@@ -48,7 +48,7 @@ test("Kafka's tools create topics with replicas, show them while a broker is awa
   // The tool asks any broker, and the other brokers learn of the topic a moment later.
   const isLed = (text: string) => /ReplicationFactor: 3\t/.test(text) && !/Leader: none/.test(text)
   const agreed = async () => (await Promise.all([describe(), describe(), describe()])).every(isLed)
-  await eventually('every broker reports a leader of every partition', agreed, 30_000)
+  await eventually('every broker reports a leader of every partition', agreed, 60_000)
   for (const [leader, replicas, inSync] of rowsOf(await describe())) {
     assert.deepEqual([replicas!.split(',').sort().join(), inSync], ['1,2,3', replicas])
     assert.equal(replicas!.split(',')[0], leader)
@@ -79,7 +79,7 @@ test("Kafka's tools create topics with replicas, show them while a broker is awa
   await eventually(
     'its replicas are out of sync',
     async () => rowsOf(await describe()).join(';') === '3,3,2,3;1,2,1,1;1,1,3,1,3',
-    30_000,
+    60_000,
   )
   // Each request may go to another broker, which sees the change a moment later.
   await eventually('they are under-replicated', async () => {

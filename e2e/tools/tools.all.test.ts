@@ -8,7 +8,7 @@ const skip = toolsAbsence() ?? false
 
 test("Kafka's command-line tools print the same as against Apache Kafka, except for known differences", {
   skip,
-  timeout: 300_000,
+  timeout: 900_000,
 }, async t => {
   const seen = new Set<Difference>()
   for await (const { command, known, unexplained } of compareTools(t)) {

@@ -52,7 +52,8 @@ export interface Tools {
   run(tool: Tool, args: readonly string[], input?: string): Promise<Printed>
 }
 
-const WITHIN_MS = 30_000
+/** A slow machine needs more than half a minute for a million iterations of PBKDF2 in Java. */
+const WITHIN_MS = 120_000
 
 /** Returns the reason why the tools cannot run on this machine; null if they can. */
 export function toolsAbsence(): string | null {

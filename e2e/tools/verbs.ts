@@ -192,7 +192,7 @@ export const verbs: readonly Verb[] = [
   configs('--alter --user alice --add-config SCRAM-SHA-256=[iterations=8192,password=correct-horse]'),
   configs('--alter --entity-type users --entity-name bob --add-config SCRAM-SHA-256=[password=correct-horse]'),
   configs('--alter --user carol --add-config SCRAM-SHA-256=[iterations=100,password=correct-horse]'),
-  configs('--alter --user carol --add-config SCRAM-SHA-256=[iterations=2000000,password=correct-horse]'),
+  configs('--alter --user carol --add-config SCRAM-SHA-256=[iterations=1000001,password=correct-horse]'),
   configs('--alter --user alice --add-config SCRAM-SHA-256=[password=correct-horse],SCRAM-SHA-512=[password=horse]'),
   configs('--describe --user alice'),
   configs('--describe --entity-type users', { isUnordered: true }),

@@ -40,7 +40,7 @@ async function started(t: TestContext, settings: Partial<Values> = {}) {
 test('tables, jobs and segments are shown, also as JSON', async t => {
   const { run, path } = await started(t)
   const isCold = async () => /^ *0 +1 +remote /m.test((await run('storage segments orders 0')).out)
-  await eventually('the segment is cold', isCold, 30_000)
+  await eventually('the segment is cold', isCold, 60_000)
   const segments = await run('storage segments orders 0')
   assert.equal(segments.status, 0)
   assert.match(segments.out, /^start offset +0\nlocal start offset +1\nend offset +1\nremote ranges +0-0\n/)

@@ -68,7 +68,7 @@ async function deliver(brokers: readonly ClusterBroker[], index: number, value: 
       assert.ok([NOT_LEADER_OR_FOLLOWER.code, UNKNOWN_TOPIC_OR_PARTITION.code].includes(errorCode), `${errorCode}`)
       return false
     },
-    20_000,
+    60_000,
   )
   return offset
 }
@@ -337,13 +337,13 @@ test('one broker coordinates a group; if that broker is lost, the group moves to
   )
   const { nodeId } = await coordinatorOf(rest[0]!)
   const next = rest.find(({ id }) => id === nodeId)!
-  await eventually('the group has moved', async () => (await read(next)).join() === '0,5', 20_000)
+  await eventually('the group has moved', async () => (await read(next)).join() === '0,5', 60_000)
   assert.equal(await commit(next, 6), NONE)
   // The former coordinator refuses, both while it is cut off and when it is back.
   assert.equal(await commit(coordinator, 7), NOT_COORDINATOR.code)
   resume()
   await agreed(brokers, [1, 2, 3])
-  await eventually('the group is back', async () => (await read(coordinator)).join() === '0,6', 20_000)
+  await eventually('the group is back', async () => (await read(coordinator)).join() === '0,6', 60_000)
 })
 
 test('a topic that three brokers create at the same time is one topic on all of them', async t => {
@@ -366,13 +366,13 @@ test('a broker that cannot reach the store names no leader for the partitions th
   const broker = await cluster.start(1)
   await deliver([broker], 0, 'a')
   const resume = broker.cutOff()
-  await eventually('the broker is no longer confirmed', async () => (await leadersOf(broker))[0] === -1, 20_000)
+  await eventually('the broker is no longer confirmed', async () => (await leadersOf(broker))[0] === -1, 60_000)
   const wire = await broker.connect()
   const { topics } = await wire.send(metadata, 9, { topics: [{ name: 't' }] })
   assert.equal(topics[0]!.partitions[0]!.errorCode, LEADER_NOT_AVAILABLE.code)
   assert.equal((await produceTo(broker, 0, 'b')).errorCode, NOT_LEADER_OR_FOLLOWER.code)
   resume()
-  await eventually('the broker is confirmed again', async () => (await leadersOf(broker))[0] === 1, 20_000)
+  await eventually('the broker is confirmed again', async () => (await leadersOf(broker))[0] === 1, 60_000)
   assert.equal(await deliver([broker], 0, 'c'), 1)
 })
 

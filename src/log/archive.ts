@@ -38,6 +38,9 @@ export type ArchiveTrouble =
   /** The table, or a file of it, is missing or cannot be read. It does not mend itself. */
   | { readonly kind: 'damaged'; readonly why: string }
 
+/** The trouble of a search. `late`: its caller's patience has ended, whatever the caller's clock says yet. */
+export type SearchTrouble = ArchiveTrouble | { readonly kind: 'late' }
+
 export interface Archive {
   /**
    * Returns batches from the one that has the offset on, or from the next one if the offset is in a gap; only batches
@@ -54,7 +57,7 @@ export interface Archive {
   ): ArchiveRead | Promise<ArchiveRead>
   /**
    * Resolves with the first record of the offsets [from, until) whose timestamp (ms) is at or after this one; null if
-   * the table has none. 'away' if the patience ends first.
+   * the table has none. 'late' if the patience ends first.
    */
   firstSince(
     place: ArchivePlace,
@@ -62,17 +65,17 @@ export interface Archive {
     from: number,
     until: number,
     patience: Patience,
-  ): Promise<FoundOffset | null | ArchiveTrouble>
+  ): Promise<FoundOffset | null | SearchTrouble>
   /**
    * Resolves with the record of the offsets [from, until) that has the largest timestamp, the first one if several have
-   * it (KIP-734); null if no record has a timestamp. 'away' if the patience ends first.
+   * it (KIP-734); null if no record has a timestamp. 'late' if the patience ends first.
    */
   largest(
     place: ArchivePlace,
     from: number,
     until: number,
     patience: Patience,
-  ): Promise<FoundOffset | null | ArchiveTrouble>
+  ): Promise<FoundOffset | null | SearchTrouble>
 }
 
 /** A topic's table at one version, as far as logs need it. */

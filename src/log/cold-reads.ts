@@ -3,7 +3,7 @@
 
 import type { Patience } from '../base/patience.ts'
 import { because, isRefusal, KAFKA_STORAGE_ERROR, REQUEST_TIMED_OUT, type Refusal } from '../protocol/errors.ts'
-import type { ArchivePlace, ArchiveRead, ArchiveTrouble, ColdTier } from './archive.ts'
+import type { ArchivePlace, ArchiveRead, ArchiveTrouble, ColdTier, SearchTrouble } from './archive.ts'
 import type { PartitionState } from './partition-state.ts'
 import type { Span } from './remote-log.ts'
 import type { FoundOffset } from './time-search.ts'
@@ -67,7 +67,7 @@ export class ColdReads {
   async #search(
     state: PartitionState,
     patience: Patience,
-    search: (tier: ColdTier, span: Span) => Promise<FoundOffset | null | ArchiveTrouble>,
+    search: (tier: ColdTier, span: Span) => Promise<FoundOffset | null | SearchTrouble>,
     better: (one: FoundOffset, other: FoundOffset) => FoundOffset,
   ): Promise<FoundOffset | null | Refusal> {
     let best: FoundOffset | null = null
@@ -76,7 +76,11 @@ export class ColdReads {
       if (patience.isOver) return TIMED_OUT
       const found = await search(this.#tier, span)
       if (found === null) continue
-      if ('kind' in found) return patience.isOver ? TIMED_OUT : refused(state, found)
+      if ('kind' in found) {
+        // A timer can come a millisecond before the clock says that the patience is over.
+        if (found.kind === 'late' || patience.isOver) return TIMED_OUT
+        return refused(state, found)
+      }
       best = best === null ? found : better(best, found)
     }
     return best

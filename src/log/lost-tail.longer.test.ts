@@ -226,7 +226,7 @@ for (const what of ['streams', 'documents', 'both'] as const) {
       const [least, most] = [first.from[server], first[server].position]
       assert.ok(most - least > 5)
       let interrupted = 0
-      for (let keep = least; keep <= most; keep += atLength(1, 2))
+      for (let keep = least; keep <= most; keep += atLength(1, 3))
         if (await loseTail(t as CleanUp, { what, server, who, keep })) interrupted++
       if (server === 'streams') assert.ok(interrupted > 0, 'some losses end between two pieces of a pass')
     })

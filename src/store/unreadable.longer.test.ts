@@ -451,7 +451,7 @@ async function runsRound(broker: TestBroker) {
   await eventually(
     'a round runs',
     async () => (await session.ask('POST', '/api/v1/storage/worker/run')).status === 200,
-    20_000,
+    60_000,
   )
 }
 

@@ -1,15 +1,16 @@
 // The part of the simulation that `npm test` runs: seeds with every safeguard, and a proof that a missing safeguard
-// is noticed. `npm run sim` runs more seeds, repeats one, and prints its trace.
+// is noticed. With --all each run draws other seeds; KETCH_LONG=1 takes 200 of them. `npm run sim` runs any number of
+// seeds, repeats one, and prints its trace.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { atLength } from '../at-length.ts'
+import { atLength, isLong } from '../at-length.ts'
 import { seed } from '../seed.ts'
 import { SCENARIOS } from './scenarios.ts'
 import type { Column, Outcome } from './violations.ts'
 
-const SAFE_SEEDS = atLength(200, 30)
-const STORAGE_SEEDS = atLength(200, 100)
+const SAFE_SEEDS = isLong ? 200 : atLength(100, 30)
+const STORAGE_SEEDS = isLong ? 200 : atLength(60, 30)
 const OTHER_SEEDS = 5
 /**
  * The number of seeds within which a missing safeguard must be noticed. Most are noticed within the first dozen; one
@@ -19,6 +20,19 @@ const RED_SEEDS = 1_500
 
 /** The first simulation seed of each scenario; it depends on the seed of the run. */
 const FIRST_SEED = (seed - 1) * 1_000 + 1
+
+/**
+ * With its fixed seed, `npm test` would always take the same hundred seeds before the one that shows the damage. It
+ * begins a little before that one; if a change moves it, later seeds follow. With --all the seeds are drawn.
+ */
+const NEAR: Readonly<Record<string, number>> = {
+  'no-wait': 24,
+  'no-visibility': 86,
+  'no-compare-silently': 180,
+  'torn-no-sweep': 16,
+  losing: 26,
+}
+const firstRed = (name: string) => atLength(FIRST_SEED, seed === 1 ? (NEAR[name] ?? FIRST_SEED) : FIRST_SEED)
 
 async function* runs(name: string, seeds: number, first = FIRST_SEED): AsyncGenerator<Outcome> {
   for (let each = first; each < first + seeds; each++) yield await SCENARIOS[name]!.simulate(each)
@@ -81,7 +95,7 @@ for (const [name, { red }] of Object.entries(SCENARIOS)) {
   }
   test(`the scenario ${name} is noticed: ${red.join(', ')}`, async () => {
     const missing = new Set(red)
-    for await (const outcome of runs(name, RED_SEEDS)) {
+    for await (const outcome of runs(name, RED_SEEDS, firstRed(name))) {
       for (const column of missing) if (has(outcome, column)) missing.delete(column)
       if (missing.size === 0) return
     }

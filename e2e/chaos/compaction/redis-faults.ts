@@ -84,7 +84,7 @@ const pauseAt = (step: string, orders: Orders): Fault => ({
     first.broker.resume()
     // The store refuses its next piece, because another broker leads. So its pass ends and changes nothing.
     const isOver = async () => (await countEnded(first)) > ended.get(first)!
-    await eventually(`the pass of broker ${first.id} ends`, isOver, 30_000)
+    await eventually(`the pass of broker ${first.id} ends`, isOver, 60_000)
     return `broker ${first.id} paused past its expiry when ${step}, ${nth}`
   },
 })

@@ -1,4 +1,5 @@
 import { type TestContext, test } from 'node:test'
+import { drawnBy } from '../../../testing/at-length.ts'
 import { noRedis } from '../../../testing/redis.ts'
 import { seed } from '../../../testing/seed.ts'
 import { type Orders, openOrders } from '../orders.ts'
@@ -11,8 +12,11 @@ import { fullRedis, killFaults, otherFaults } from './redis-faults.ts'
 import { STEPS } from './steps.ts'
 import { CLEANING, COMPACTED } from './topics.ts'
 
-/** The long form, `npm run chaos -- compaction`, has all faults; a run of this file has every fourth step of a pass. */
-const isDrawn = (_: unknown, at: number) => (at + seed) % 4 === 0
+/**
+ * A run of this file has every eighth step of a pass; KETCH_LONG=1 has all of them. The long form, `npm run chaos --
+ * compaction`, has all faults.
+ */
+const drawn = <T>(faults: readonly T[]) => drawnBy(seed, 8, faults)
 
 async function play<S extends RedisScene>(
   t: TestContext,
@@ -31,7 +35,7 @@ test(`faults beside the cleaner of three brokers lose no newest record, and leav
   play(
     t,
     options => openAlone(t, options),
-    orders => [...[...killFaults(orders), ...otherFaults(orders)].filter(isDrawn), cutOffBroker, fullRedis],
+    orders => [...drawn([...killFaults(orders), ...otherFaults(orders)]), cutOffBroker, fullRedis],
   ),
 )
 

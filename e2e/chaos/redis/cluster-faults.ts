@@ -26,7 +26,7 @@ async function becomesPrimary(replica: RedisServer): Promise<void> {
   await eventually(
     'a replica that has taken over',
     async () => ((await replica.ask('ROLE')) as readonly unknown[])[0] === 'master',
-    30_000,
+    60_000,
   )
 }
 

@@ -120,7 +120,7 @@ export async function follow(primary: RedisServer, replica: RedisServer, replica
 
 /** Resolves when the replica confirms all writes of its primary until now. */
 export async function inStep(primary: RedisServer): Promise<void> {
-  await eventually('a replica that is in step', () => isInStep(primary), 30_000)
+  await eventually('a replica that is in step', () => isInStep(primary), 60_000)
 }
 
 /** Returns whether the replica is in step. WAIT only covers writes of its own connection, so this writes one. */
@@ -192,6 +192,6 @@ async function startNodes(
 async function seesAll(id: number, broker: BrokerProcess, count: number): Promise<void> {
   const wire = await connect(broker)
   const look = async () => (await wire.send(metadata, 9, { topics: [] })).brokers.length === count
-  await eventually(`broker ${id} sees ${count} brokers`, look, 30_000)
+  await eventually(`broker ${id} sees ${count} brokers`, look, 60_000)
   await wire.close()
 }

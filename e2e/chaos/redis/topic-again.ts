@@ -59,7 +59,7 @@ export const topicAgain: Fault = {
 async function isKnownToAll({ scene }: RoundContext, topic: string): Promise<void> {
   const isOne = async () =>
     new Set(await Promise.all(scene.nodes.map(({ broker }) => topicIdAt(broker, topic)))).size === 1
-  await eventually(`one ${topic} at every broker`, isOne, 30_000)
+  await eventually(`one ${topic} at every broker`, isOne, 60_000)
 }
 
 function openCreation({ scene, run: within, random }: RoundContext, topic: string, creation: number) {

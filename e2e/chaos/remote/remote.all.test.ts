@@ -1,6 +1,8 @@
-// A few rounds of the remote tier under faults. The long form, `npm run chaos -- remote`, has all of them.
+// A few rounds of the remote tier under faults. KETCH_LONG=1 has every fault; so has `npm run chaos -- remote`, for any
+// number of rounds.
 
 import { test } from 'node:test'
+import { drawnBy } from '../../../testing/at-length.ts'
 import { noRedis } from '../../../testing/redis.ts'
 import { seed } from '../../../testing/seed.ts'
 import { smallDiskAbsence } from '../../../testing/small-disk.ts'
@@ -10,20 +12,17 @@ import { PLACE_FAULTS } from './place-faults.ts'
 import { ROOM_FAULTS } from './room-faults.ts'
 import { type RemoteFault, runRemoteRound } from './round.ts'
 
-/** Draws one of every `of` faults. */
-const drawn = (faults: readonly RemoteFault[], of: number) => faults.filter((_, at) => (at + seed) % of === 0)
-
 const FAULTS: readonly RemoteFault[] = [
-  ...drawn(KILL_FAULTS, 12),
-  ...drawn(PLACE_FAULTS, 5),
-  ...drawn(HOLDER_FAULTS, 2),
-  ...drawn(ROOM_FAULTS, 3),
+  ...drawnBy(seed, 20, KILL_FAULTS),
+  ...drawnBy(seed, 10, PLACE_FAULTS),
+  ...drawnBy(seed, 2, HOLDER_FAULTS),
+  ...drawnBy(seed, 3, ROOM_FAULTS),
 ]
 
 for (const fault of FAULTS) {
   const name = `with the remote tier, each acknowledged record is read once and stands in the table once: ${fault.name} (seed ${seed})`
   const skip = noRedis || (fault.needs?.diskMiB === undefined ? false : (smallDiskAbsence() ?? false))
-  test(name, { skip, timeout: 300_000 }, async t => {
+  test(name, { skip, timeout: 600_000 }, async t => {
     t.diagnostic(JSON.stringify(await runRemoteRound(t, { seed, fault })))
   })
 }

@@ -153,6 +153,6 @@ async function isHolder(broker: BrokerProcess): Promise<boolean> {
 async function seesAll(broker: BrokerProcess, count: number): Promise<void> {
   const wire = await connect(broker)
   const look = async () => (await wire.send(metadata, 9, { topics: [] })).brokers.length === count
-  await eventually(`the broker at ${broker.address} sees ${count} brokers`, look, 30_000)
+  await eventually(`the broker at ${broker.address} sees ${count} brokers`, look, 60_000)
   await wire.close()
 }

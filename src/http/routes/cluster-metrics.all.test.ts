@@ -47,7 +47,7 @@ async function startTwo(t: TestContext) {
   for (const broker of brokers) {
     const wire = await broker.connect()
     const sees = async () => (await wire.send(metadata, 9, { topics: [] })).brokers.length === 2
-    await eventually('each broker sees both', sees, 20_000)
+    await eventually('each broker sees both', sees, 60_000)
   }
   return { brokers, apis: brokers.map(apiOf) as [AdminClient, AdminClient] }
 }
@@ -72,7 +72,7 @@ async function produce(api: AdminClient, topic: string, partition: number, count
 const countOf = ({ samples }: Row): number =>
   Math.round(samples.reduce((sum: number, each: Row) => sum + each.messagesInPerSecond * (INTERVAL_MS / 1000), 0))
 
-test('both brokers of a cluster show the same sums', { skip: noRedis, timeout: 60_000 }, async t => {
+test('both brokers of a cluster show the same sums', { skip: noRedis, timeout: 240_000 }, async t => {
   const { brokers, apis } = await startTwo(t)
   await createTopicOfAll(brokers[0], 'orders', 6, [1, 2])
   const partitions = await ledBy(brokers[0], 'orders')
@@ -121,7 +121,7 @@ test('both brokers of a cluster show the same sums', { skip: noRedis, timeout: 6
 
 test('topics are sorted by the sum of their rates before they are paged', {
   skip: noRedis,
-  timeout: 60_000,
+  timeout: 240_000,
 }, async t => {
   const { brokers, apis } = await startTwo(t)
   const [one, two] = apis
@@ -164,7 +164,7 @@ test('topics are sorted by the sum of their rates before they are paged', {
 
 test('a broker that is stopped is named after about 2 s, and everything else is answered', {
   skip: noRedis,
-  timeout: 60_000,
+  timeout: 240_000,
 }, async t => {
   const { uri } = await startRedis(t)
   // The paused broker stays in the list for longer than the test pauses it.

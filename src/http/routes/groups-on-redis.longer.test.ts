@@ -53,7 +53,7 @@ async function openTwo(t: TestContext, overrides: Partial<Values> = {}) {
   }
   const [one, two] = [await start(1), await start(2)]
   const seen = async ({ wire }: Side) => (await wire.send(metadata, 9, { topics: [] })).brokers.length
-  await eventually('both see both', async () => (await seen(one)) === 2 && (await seen(two)) === 2, 20_000)
+  await eventually('both see both', async () => (await seen(one)) === 2 && (await seen(two)) === 2, 60_000)
   await createTopicOfAll({ port: one.wire.socket.remotePort! }, 'orders', 6, [1, 2])
   const { topics } = await one.wire.send(metadata, 9, { topics: [{ name: 'orders' }] })
   for (const { partitionIndex: partition, leaderId } of topics[0]!.partitions) {
@@ -63,7 +63,7 @@ async function openTwo(t: TestContext, overrides: Partial<Values> = {}) {
         () => true,
         () => false,
       )
-    await eventually(`partition ${partition} takes records`, isDone, 10_000)
+    await eventually(`partition ${partition} takes records`, isDone, 60_000)
   }
   const groupOf = async (id: number, prefix: string) => {
     for (let i = 0; ; i++) {

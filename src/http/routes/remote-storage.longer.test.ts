@@ -67,7 +67,7 @@ async function whenCold(ask: Ask, topic: string, end: number) {
       found = await read(ask, segmentsOf(topic))
       return found.localStartOffset === end
     },
-    30_000,
+    60_000,
   )
   return found
 }
@@ -139,7 +139,7 @@ test('a segment that both tiers have says so, and one that waits for its offload
   await createTopic(broker, 'orders', 1, REMOTE)
   await append(broker, 'orders')
   const tiers = async () => (await read(ask, segmentsOf('orders'))).segments.map(({ tier }: { tier: string }) => tier)
-  await eventually('the segment is in both tiers', async () => (await tiers()).join() === 'both,local', 30_000)
+  await eventually('the segment is in both tiers', async () => (await tiers()).join() === 'both,local', 60_000)
 })
 
 test('an operator cancels and retries a job, and a move that its state forbids is refused with the reason', async t => {
@@ -155,7 +155,7 @@ test('an operator cancels and retries a job, and a move that its state forbids i
   const ask = as('ADMIN')
   await createTopic(broker, 'orders', 1, REMOTE)
   await append(broker, 'orders')
-  await eventually('the job is there', async () => (await read(ask, JOBS)).total === 1, 30_000)
+  await eventually('the job is there', async () => (await read(ask, JOBS)).total === 1, 60_000)
   const { id } = (await read(as('VIEWER'), `${JOBS}?status=pending&topic=orders`)).jobs[0]
   assert.equal((await as('VIEWER')('POST', `${JOBS}/${id}/cancel`)).status, 403)
   assert.equal((await adminClient(broker.url).ask('GET', JOBS)).status, 401)
@@ -253,7 +253,7 @@ test('a place that is gone is a trouble of its rows and of health, and everythin
   await eventually(
     'the table cannot be read',
     async () => typeof (await read(ask, '/api/v1/storage/remote')).tables[0]?.trouble === 'string',
-    30_000,
+    60_000,
   )
   const health = await ask('GET', '/api/v1/health')
   assert.deepEqual([health.status, health.body.details.components.remoteStorage.status], [200, 'UP'])
@@ -275,7 +275,7 @@ test('every broker of a cluster answers alike, whether or not it offloads or lea
     await eventually('the job is done', async () => (await read(ask, JOBS)).counts.done === 1)
     assert.equal((await read(ask, segmentsOf('orders', 0))).inspection, 'done')
     const known = async () => (await read(ask, '/api/v1/storage/remote')).tables[0]?.rows === 2
-    await eventually('the table is known', known, 30_000)
+    await eventually('the table is known', known, 60_000)
     await eventually('the rate is known', async () => (await read(ask, '/api/v1/storage-stats')).segmentsPerMin === 1)
   }
 })

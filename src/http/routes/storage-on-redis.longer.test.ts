@@ -38,7 +38,7 @@ test('storage shows the appends that wait for the pool, and how long they waited
   assert.ok(waitMs.p99! >= 0 && waitMs.p50! <= waitMs.p99!, JSON.stringify(waitMs))
   redis.pause()
   const writes = wires.map((wire, partition) => append(wire, partition, ['c']))
-  await eventually('two appends that wait', async () => (await shown()).store.pool!.pending === 2, 20_000)
+  await eventually('two appends that wait', async () => (await shown()).store.pool!.pending === 2, 60_000)
   redis.resume()
   await Promise.allSettled(writes)
   const { pending, waitMs: waited } = (await shown()).store.pool!
@@ -62,7 +62,7 @@ test('storage answers while Redis is silent, and shows the circuit breaker', { s
   const writes = wires.map(async (wire, partition) => {
     while (isSilent) await append(wire, partition, ['c']).catch(() => 'refused')
   })
-  await eventually('an open breaker', async () => (await shown()).store.breaker === 'open', 30_000)
+  await eventually('an open breaker', async () => (await shown()).store.breaker === 'open', 60_000)
   const { store, streams } = await shown()
   assert.ok(store.trouble !== null && store.place === null, JSON.stringify(store))
   assert.ok(store.pool!.timeouts + store.pool!.errors > 0, JSON.stringify(store.pool))
@@ -70,6 +70,6 @@ test('storage answers while Redis is silent, and shows the circuit breaker', { s
   isSilent = false
   await Promise.all(writes)
   redis.resume()
-  await eventually('a closed breaker', async () => (await shown()).store.breaker === 'closed', 30_000)
-  await eventually('a store that answers', async () => (await shown()).store.trouble === null, 30_000)
+  await eventually('a closed breaker', async () => (await shown()).store.breaker === 'closed', 60_000)
+  await eventually('a store that answers', async () => (await shown()).store.trouble === null, 60_000)
 })

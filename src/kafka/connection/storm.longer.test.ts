@@ -99,7 +99,7 @@ for (const megabytes of [1, 4, 16, 400]) {
     await eventually(
       'all is sent',
       async () => sockets.every(each => each.destroyed || each.writableLength === 0),
-      30_000,
+      60_000,
     )
     await assertServed(ground, sockets)
   })

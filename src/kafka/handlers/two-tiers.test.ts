@@ -11,6 +11,7 @@ import {
   KAFKA_STORAGE_ERROR,
   NONE,
   OFFSET_OUT_OF_RANGE,
+  REQUEST_TIMED_OUT,
   UNKNOWN_TOPIC_OR_PARTITION,
 } from '../../protocol/errors.ts'
 import { encodeBatch, viewBatch } from '../../protocol/records.ts'
@@ -190,6 +191,13 @@ test('while the remote tier is away or damaged, its offsets are KAFKA_STORAGE_ER
   }
   tier.trouble = null
   assert.deepEqual(await fetch(0), [0, 10, 0, 1, 2, 3, 4])
+})
+
+test('a search by time that the remote tier has not answered in time is REQUEST_TIMED_OUT, not a fault of the storage', async t => {
+  const { tier, listOffsets } = await openTwoTiers(t)
+  // The timer of the tier may come before the deadline of the request by the broker's clock, which stands here.
+  tier.late = true
+  assert.deepEqual(await Promise.all([T0, -3].map(listOffsets)), [REQUEST_TIMED_OUT.code, REQUEST_TIMED_OUT.code])
 })
 
 test('records that are deleted while a consumer waits for them in the archive are OFFSET_OUT_OF_RANGE', async t => {

@@ -184,7 +184,7 @@ test('on a full disk, writes that free space go into the reserve, and appends re
     store.trim(A, epoch, end - 1, []),
   ])
   assert.deepEqual([appended, committed.kind, trimmed.kind], ['refused', 'committed', 'trimmed'])
-  await eventually('appends resume', async () => (await tryAppend(end)) === 'appended', 30_000)
+  await eventually('appends resume', async () => (await tryAppend(end)) === 'appended', 60_000)
   assert.ok(fs.existsSync(join(path, 'reserve')), 'it is made again')
   assert.deepEqual(await offsetsOf(store, A, end - 1), [end - 1, end])
   assert.deepEqual(fatal, [])
@@ -217,12 +217,12 @@ test('on a disk that another program has filled, appends use the space that a re
     end += taken
     return taken === count
   }
-  await eventually('an append is taken', () => isTaken(1), 30_000)
+  await eventually('an append is taken', () => isTaken(1), 60_000)
   const copy = snapshot(t, path)
   const killed = await open(t, { path: copy })
   assert.equal((await offsetsOf(killed.store, B)).length, end)
   assert.deepEqual(killed.reports, [])
-  await eventually('all is freed', () => journals().length <= 3, 30_000)
+  await eventually('all is freed', () => journals().length <= 3, 60_000)
   assert.ok(await isTaken(40), 'spares are too small one by one, and large enough together')
   assert.ok(fs.existsSync(join(path, 'reserve')), 'the reserve stays')
   assert.equal((await offsetsOf(store, B)).length, end)
@@ -420,7 +420,7 @@ test('a store whose folder was removed soon refuses to write, even if its files 
     )
     return refusal !== null
   }
-  await eventually('an append is refused', isRefused, 10_000)
+  await eventually('an append is refused', isRefused, 60_000)
   assert.ok((refusal as unknown) instanceof StoreUnavailable)
   assert.match((refusal as unknown as Error).message, /was moved, removed or replaced/)
   assert.equal((await offsetsOf(store, A)).length, end)
@@ -458,7 +458,7 @@ test('of files that are freed at once, some are kept for reuse and the others ar
       // Files that are made meanwhile do not count, because a slow disk may unlink fewer of them.
       return journals().filter(name => before.has(name)).length <= 2
     },
-    30_000,
+    60_000,
   )
   assert.ok(sparesIn(path).length <= 8, sparesIn(path).join(' '))
 })

@@ -243,7 +243,7 @@ test('when a primary is killed, its replica takes over, and the connections foll
       const replies = await links.borrow(key, link => link.transaction([['APPEND', key, 'y']])).catch(() => null)
       return replies !== null
     },
-    25_000,
+    60_000,
   )
   const link = links.write(key)
   assert.equal(link.address, `127.0.0.1:${replica!.port}`)

@@ -46,12 +46,12 @@ test('a Redis that is reachable again is unhealthy until the circuit breaker clo
       () => '',
       (error: Error) => error.message,
     )
-  await eventually('an open breaker', async () => /the circuit breaker is open/.test(await refused()), 20_000)
+  await eventually('an open breaker', async () => /the circuit breaker is open/.test(await refused()), 60_000)
   redis.resume()
   const failureOfPing = async () => (await store.ping(1_000))[0]!.failure
   await eventually('PING is answered', async () => /the circuit breaker is/.test((await failureOfPing()) ?? ''))
   assert.match(await refused(), /the circuit breaker is/)
-  await eventually('the breaker closes', async () => (await failureOfPing()) === null, 20_000)
+  await eventually('the breaker closes', async () => (await failureOfPing()) === null, 60_000)
   assert.equal(await refused(), '')
 })
 
@@ -68,7 +68,7 @@ test('a Redis Cluster that refuses slots is unhealthy, even if every node replie
   }
   const until = async (code: number) => {
     const what = `a readiness of ${code}`
-    await eventually(what, async () => (await ask('health/readiness')).code === code, 30_000)
+    await eventually(what, async () => (await ask('health/readiness')).code === code, 60_000)
   }
   const everywhere = async (...command: readonly (string | number)[]) => {
     for (const primary of cluster.primaries) await primary.ask(...command)
@@ -121,7 +121,7 @@ test('a broker whose Redis is away is alive and not ready, and comes back by its
   assert.deepEqual(names.sort(), ['redis-connectivity', 'storage-redis-connectivity'])
   await streams.stop()
   const until = async (code: number) => {
-    await eventually(`a readiness of ${code}`, async () => (await ask('health/readiness')).code === code, 15_000)
+    await eventually(`a readiness of ${code}`, async () => (await ask('health/readiness')).code === code, 60_000)
   }
   await until(503)
   assert.equal((await ask('health/liveness')).code, 200)

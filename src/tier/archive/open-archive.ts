@@ -5,7 +5,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { within } from '../../base/clock.ts'
 import type { Patience } from '../../base/patience.ts'
-import type { Archive, ArchivePlace, ArchiveRead, ArchiveTrouble } from '../../log/archive.ts'
+import type { Archive, ArchivePlace, ArchiveRead, ArchiveTrouble, SearchTrouble } from '../../log/archive.ts'
 import type { FoundOffset } from '../../log/time-search.ts'
 import { DecoderThreads } from '../columns/decoder-thread.ts'
 import { covers } from '../iceberg/ranges.ts'
@@ -86,6 +86,7 @@ interface OpenRead {
 
 const CLOSED: ArchiveTrouble = Object.freeze({ kind: 'away', why: new Closed().message })
 const BUSY: ArchiveTrouble = Object.freeze({ kind: 'busy' })
+const LATE: SearchTrouble = Object.freeze({ kind: 'late' })
 const NOTHING = Object.freeze({ kind: 'nothing' }) satisfies ArchiveRead
 
 class IcebergArchive implements OpenArchive {
@@ -327,7 +328,7 @@ class IcebergArchive implements OpenArchive {
       const result = await work(known, isNew)
       if (result !== STALE) return result
     } catch (error) {
-      if (troubleOf(error).kind !== 'damaged') throw error
+      if (error instanceof TooLate || troubleOf(error).kind !== 'damaged') throw error
       const isMissing = error instanceof FileTrouble && error.isMissing
       if (isMissing) this.#rooms.files.forget(error.path)
       else if (this.#isFresh(place, FRESH_MS)) throw error
@@ -348,9 +349,9 @@ class IcebergArchive implements OpenArchive {
     { partition, from, until }: TimeAsk,
     patience: Patience,
     work: (searcher: Searcher, loaded: LoadedTable) => Promise<FoundOffset | null>,
-  ): Promise<FoundOffset | null | ArchiveTrouble> {
+  ): Promise<FoundOffset | null | SearchTrouble> {
     if (this.#isClosed) return CLOSED
-    const go = async (): Promise<FoundOffset | null | ArchiveTrouble> => {
+    const go = async (): Promise<FoundOffset | null | SearchTrouble> => {
       const { files, decoders } = this.#rooms
       const inPatience = () => {
         if (patience.isOver) throw new TooLate()
@@ -373,16 +374,16 @@ class IcebergArchive implements OpenArchive {
       try {
         return await (this.#queue.run(task) ?? BUSY)
       } catch (error) {
-        return troubleOf(error)
+        return error instanceof TooLate ? LATE : troubleOf(error)
       }
     }
     return await this.#unlessClosed(this.#unlessLate(patience, go()))
   }
 
   /** Answers when the patience ends. The search then ends at its next step. */
-  #unlessLate<T>({ untilMs }: Patience, work: Promise<T>): Promise<T | ArchiveTrouble> {
+  #unlessLate<T>({ untilMs }: Patience, work: Promise<T>): Promise<T | SearchTrouble> {
     if (!Number.isFinite(untilMs)) return work
-    return within(this.#clock, untilMs - this.#clock.monotonic(), work, () => troubleOf(new TooLate()))
+    return within(this.#clock, untilMs - this.#clock.monotonic(), work, () => LATE)
   }
 
   /** Answers 'away' when the archive is closed, whatever the work does then. */

@@ -12,7 +12,7 @@ import { FileTrouble } from './open-files.ts'
 import { Closed } from './read-queue.ts'
 import { DamagedTable } from './spots.ts'
 
-/** The caller's patience ended before the answer was found. */
+/** The caller's patience ended before the answer was found. It is no fault of the archive. */
 export class TooLate extends Error {
   override readonly name = 'TooLate'
 
@@ -21,7 +21,7 @@ export class TooLate extends Error {
   }
 }
 
-const AWAY = [ThreadEnded, Closed, TooLate]
+const AWAY = [ThreadEnded, Closed]
 const DAMAGED = [FileTrouble, DamagedTable, DamagedFile, MissingFile, BadAvro, BadMetadata, TableGone]
 
 /** Returns the answer for an error of the store, a table or a file; throws other errors again. */

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { atLength } from '../../../testing/at-length.ts'
 import { startBroker, type TestBroker } from '../../../testing/broker.ts'
 import { createCluster } from '../../../testing/cluster.ts'
 import { eventually } from '../../../testing/eventually.ts'
@@ -104,7 +105,7 @@ async function readAll(wire: Wire, topic: string, partition: number): Promise<Bu
       }
       return offset >= highWatermark
     },
-    20_000,
+    60_000,
   )
   return Buffer.concat(parts)
 }
@@ -112,7 +113,7 @@ async function readAll(wire: Wire, topic: string, partition: number): Promise<Bu
 /** Resolves when the local store has nothing of the partition below its end. */
 async function allCold(wire: Wire, topic: string, index: number, end: number): Promise<void> {
   const isCold = async () => (await offsetOf(wire, topic, index, EARLIEST_LOCAL)) === end
-  await eventually(`${topic}-${index} is cold up to ${end}`, isCold, 15_000)
+  await eventually(`${topic}-${index} is cold up to ${end}`, isCold, 60_000)
 }
 
 const places = {
@@ -142,8 +143,9 @@ async function enable(wire: Wire, topic: string, configs: Readonly<Record<string
   assert.deepEqual(responses[0]!.errorCode, 0, responses[0]!.errorMessage ?? '')
 }
 
-for (const [store, openStore] of Object.entries(stores))
-  for (const [place, openPlace] of Object.entries(places))
+// `npm test` takes each store and each place once.
+for (const [at, [store, openStore]] of Object.entries(stores).entries())
+  for (const [place, openPlace] of Object.entries(places).filter((_, each) => atLength(true, (at + each) % 2 === 0)))
     test(`records come back from a ${place} byte for byte, on ${store}`, {
       skip: store === 'Redis' && noRedis,
     }, async t => {
@@ -181,8 +183,8 @@ test('a bucket that goes away and comes back costs no attempt, and producers go 
   await allCold(wire, 'orders', 0, 15)
   stub.faultOf = () => 'unavailable'
   await fill(wire, 'orders', 0, 3, 2)
-  await eventually('the backlog grows', () => metrics.read('svc.storage.archive.lag.segments', {}) > 0, 30_000)
-  await eventually('the breaker opens', () => broker.log().includes('the remote tier does not work'), 30_000)
+  await eventually('the backlog grows', () => metrics.read('svc.storage.archive.lag.segments', {}) > 0, 60_000)
+  await eventually('the breaker opens', () => broker.log().includes('the remote tier does not work'), 60_000)
   const { errorCode } = await fetchRow(wire, 'orders', 0, 15)
   assert.equal(errorCode, 0, 'what is local is served')
   stub.faultOf = () => null
@@ -275,7 +277,7 @@ test('the holder stops between upload and commit: another one offloads, and each
   const index = (await leadersOf(wire, 'orders')).indexOf(other.id)
   await fill(wire, 'orders', index, 1)
   await eventually('the holder uploads', () => resume !== null)
-  await eventually('the other broker holds the lease', () => isHolder(other), 20_000)
+  await eventually('the other broker holds the lease', () => isHolder(other), 60_000)
   await fill(wire, 'orders', index, 5)
   const end = await offsetOf(wire, 'orders', index, -1)
   await allCold(wire, 'orders', index, end)

@@ -147,7 +147,7 @@ test('a slow server receives exactly the bytes that were sent', async t => {
   }
   let received = ''
   socket.on('data', chunk => (received += chunk.toString('latin1'))).resume()
-  await eventually('all bytes', () => received.length >= expected.length, 20_000)
+  await eventually('all bytes', () => received.length >= expected.length, 60_000)
   assert.ok(received === expected)
   socket.write('+ok\r\n'.repeat(4000))
   await eventually('all replies', () => replies.length === 4000)
