@@ -18,9 +18,10 @@ export interface Opener {
 /** Returns the controls that are seen and may open a dialog. */
 export async function openersOf(page: Page): Promise<readonly Opener[]> {
   const found = await page.locator(OPENERS).elementHandles()
-  const kinds = await Promise.all(
-    found.map(button =>
-      button.evaluate(element => {
+  // One question for all of them: a table may have hundreds.
+  const kinds = await page.evaluate(
+    elements =>
+      elements.map(element => {
         if (!element.checkVisibility({ visibilityProperty: true }) || element.closest('dialog') !== null) return null
         // A record that is open lies over some of them.
         element.scrollIntoView({ block: 'center' })
@@ -29,7 +30,7 @@ export async function openersOf(page: Page): Promise<readonly Opener[]> {
         if (!element.contains(seen)) return null
         return `${element.closest('[data-operation]')?.getAttribute('data-operation') ?? ''}: ${element.textContent.trim()}`
       }),
-    ),
+    found,
   )
   return found.flatMap((button, at) => (kinds[at] == null ? [] : [{ kind: kinds[at], button }]))
 }
@@ -108,7 +109,7 @@ export function nameOf(page: Page): Promise<string> {
   })()`)
 }
 
-function isGone(dialog: Locator): Promise<boolean> {
+export function isGone(dialog: Locator): Promise<boolean> {
   return dialog.waitFor({ state: 'detached', timeout: OPENS_WITHIN_MS }).then(
     () => true,
     () => false,

@@ -13,7 +13,7 @@ const FAMILY = '\u{1F469}\u200D\u{1F467}'
 
 test('the keys of the editor change a text as those of every editor', {
   skip: noBrowser,
-  timeout: 180_000,
+  timeout: 500_000,
 }, async t => {
   const { url, admin, connect } = await startWorld(t, 'embedded')
   await must(admin, 'POST', '/api/v1/topics', { name: 'long', partitions: 1 })

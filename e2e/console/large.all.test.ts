@@ -50,7 +50,7 @@ describe('what is large', { skip: noBrowser }, () => {
   })
   after(() => browser?.close())
 
-  test('a record of 5 MB is opened, searched and downloaded byte for byte', { timeout: 180_000 }, async t => {
+  test('a record of 5 MB is opened, searched and downloaded byte for byte', { timeout: 500_000 }, async t => {
     const { url, admin, connect } = await startWorld(t, 'embedded')
     const configs = { 'max.message.bytes': '20000000' }
     await must(admin, 'POST', '/api/v1/topics', { name: 'large', partitions: 1, configs })
@@ -92,7 +92,7 @@ describe('what is large', { skip: noBrowser }, () => {
   })
 
   test('a line of two million characters that cannot be read does not hold up the page, and is copied exactly', {
-    timeout: 180_000,
+    timeout: 500_000,
   }, async t => {
     const { url, admin, connect } = await startWorld(t, 'embedded')
     const configs = { 'max.message.bytes': '20000000' }
@@ -138,7 +138,7 @@ describe('what is large', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, [])
   })
 
-  test('a live tail of 2,000 records a second shows the newest 500', { timeout: 180_000 }, async t => {
+  test('a live tail of 2,000 records a second shows the newest 500', { timeout: 500_000 }, async t => {
     const { url, admin, connect } = await startWorld(t, 'embedded')
     await must(admin, 'POST', '/api/v1/topics', { name: 'quick', partitions: 1 })
     const wire = await connect()

@@ -12,13 +12,13 @@ import { freePort } from '../../testing/free-port.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
+import { isLong } from './part.ts'
 import { ADMIN, ensureConsole, must } from './world.ts'
 
 /**
  * The limits in ms. They hold on a machine that does nothing else (KETCH_LONG=1). Beside other tests everything takes
  * longer, so that the short form allows more.
  */
-const isLong = process.env.KETCH_LONG === '1'
 const SAID_WITHIN_MS = isLong ? 5_000 : 15_000
 const RIGHT_WITHIN_MS = isLong ? 5_000 : 15_000
 
@@ -27,7 +27,7 @@ const ALL_PATHS = Object.values(pages)
   .filter((page: Row) => page.isOpen !== true)
   .map(({ path }) => path.replace(':topic', 'orders').replace(':group', 'billing').replace(':broker', '0'))
 
-/** KETCH_LONG=1 tries every page, which takes five minutes; without it three pages stand for all. */
+/** `npm run console -- outages` tries every page, which takes five minutes; without it three pages stand for all. */
 const PATHS = isLong ? ALL_PATHS : ['/', '/topics/orders/messages', '/groups']
 
 interface Outage {

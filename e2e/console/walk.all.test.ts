@@ -2,6 +2,10 @@
 // a phone, a tablet and a desk. It checks accessibility, overflow, that heading and verbs are in view, that the browser
 // complains of nothing, the manners of dialogs, and that the controls fit the role. The pictures are in
 // .cache/console-screenshots.
+//
+// Every view is looked at in all widths. The seed chooses the width at which the rules of accessibility are checked in
+// the light theme, and the other one in the dark theme, each with a picture. Both roles and the next view have other
+// widths. `npm run console -- walk` checks every view in both themes at all widths.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -17,6 +21,7 @@ import { noBrowser, openBrowser, overflow, resize, signIn, type Visit, violation
 import { suiteCleanUp } from './clean-ups.ts'
 import { closeWithManners, nameOf, type Opener, openDialog, openersOf, placeOfFocus } from './dialogs.ts'
 import { adminOperations, WITHOUT_CONTROL } from './operations.ts'
+import { isLong, oneOf } from './part.ts'
 import { seed } from './seeded.ts'
 import { seedSchemas } from './seeded-schemas.ts'
 import { seedTier } from './seeded-tier.ts'
@@ -47,8 +52,12 @@ const MISSING = /^404 .*(no-such-(topic|group|subject)|ids\/999999999)/
 
 const own = suiteCleanUp()
 
-/** Looks at the page, or at the dialog over it, in every theme and width. Returns what is wrong. */
-async function look(page: Page, picture: string, isDialog = false): Promise<readonly string[]> {
+/**
+ * Looks at the page, or at the dialog over it, in the themes and widths. The next `turn` has the next widths. Returns
+ * what is wrong.
+ */
+async function look(page: Page, picture: string, turn: number, isDialog = false): Promise<readonly string[]> {
+  const checkedAt = { light: oneOf(WIDTHS, turn), dark: oneOf(WIDTHS, turn + 1) }
   const wrong: string[] = []
   const note = (where: string, found: readonly string[]) => wrong.push(...found.map(each => `${where}: ${each}`))
   const sideways = async (width: number) => {
@@ -61,6 +70,7 @@ async function look(page: Page, picture: string, isDialog = false): Promise<read
     if (isDialog) note(`${width} px`, await actionsOutOfView(page))
     else if (width === WIDTHS.at(-1)) note(`${width} px`, await outOfView(page))
     for (const colorScheme of ['light', 'dark'] as const) {
+      if (!isLong && checkedAt[colorScheme] !== width) continue
       await page.emulateMedia({ colorScheme })
       note(`${width} px, ${colorScheme}`, await violations(page, colorScheme === 'dark' ? COLOUR_RULES : undefined))
       await page.screenshot({ path: `${picture}-${width}-${colorScheme}.jpg`, type: 'jpeg', quality: 70 })
@@ -175,14 +185,15 @@ describe('every page of the console', { skip: noBrowser }, () => {
           await page.getByRole('navigation', { name: 'Pages' }).waitFor()
         })
 
-        for (const { name, page: id, address } of stops)
-          test(name, { timeout: 180_000 }, async () => {
+        const ofRole = user === ADMIN ? 0 : 1
+        for (const [row, { name, page: id, address }] of stops.entries())
+          test(name, { timeout: 500_000 }, async () => {
             const { page, complaints, refusals } = walk.visit
             const before = { complaints: complaints.length, refusals: refusals.length }
             await page.goto(address)
             await settle(page)
             const picture = join(PICTURES, `${user.role}-${fileOf(name)}`)
-            const wrong = [...(await look(page, picture))]
+            const wrong = [...(await look(page, picture, row + ofRole))]
             await collect(walk)
             for (const width of [WIDTHS[0], WIDTHS[2]]) {
               await resize(page, width)
@@ -203,7 +214,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
                 if (place !== 'inside') wrong.push(`${title} (${kind}): the focus is ${place} when it opens`)
                 walk.dialogs.add(title)
                 await collect(walk)
-                const looks = await look(page, `${picture}-dialog-${fileOf(title)}`, true)
+                const looks = await look(page, `${picture}-dialog-${fileOf(title)}`, walk.dialogs.size, true)
                 await resize(page, width)
                 const found = [...looks, ...(await closeWithManners(page, dialog, button))]
                 wrong.push(...found.map(each => `${title} (${kind}): ${each}`))
@@ -216,7 +227,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
             assert.deepEqual(wrong, [])
           })
 
-        test('what lies over every page', { timeout: 180_000 }, async () => {
+        test('what lies over every page', { timeout: 500_000 }, async () => {
           const { page } = walk.visit
           await page.goto('/')
           await settle(page)
@@ -236,7 +247,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
             await collect(walk)
             assert.equal(await placeOfFocus(page), 'inside', name)
             const picture = join(PICTURES, `${user.role}-dialog-${name}`)
-            const looks = await look(page, picture, true)
+            const looks = await look(page, picture, walk.dialogs.size, true)
             if (isMenu) await resize(page, 360)
             const manners = await closeWithManners(page, dialog, (await opener?.elementHandle()) ?? null)
             wrong.push(...[...looks, ...manners].map(each => `${name}: ${each}`))
@@ -317,14 +328,14 @@ describe('every page of the console', { skip: noBrowser }, () => {
     assert.deepEqual(dead, [])
   })
 
-  test('the pages that need no session', { timeout: 180_000 }, async () => {
+  test('the pages that need no session', { timeout: 500_000 }, async () => {
     const bare = await startBare(own, 'embedded', { 'admin.bootstrap': false })
-    for (const id of openPages) {
+    for (const [row, id] of openPages.entries()) {
       const { page, assertQuiet } = await visit(own, browser, id === 'setup' ? bare.url : world.url)
       await page.goto(pages[id].path)
       await settle(page)
       assert.equal(new URL(page.url()).pathname, pages[id].path)
-      assert.deepEqual(await look(page, join(PICTURES, id)), [])
+      assert.deepEqual(await look(page, join(PICTURES, id), row), [])
       assertQuiet()
     }
   })
