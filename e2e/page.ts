@@ -14,7 +14,7 @@ export interface Row {
   readonly prints: RegExp
   /** The command runs until the next broker starts. */
   readonly isBroker?: true
-  readonly needs?: 'kcat' | 'redis-server'
+  readonly needs?: 'curl' | 'kcat' | 'redis-server'
   /** Variables that differ from those of the others. */
   readonly env?: NodeJS.ProcessEnv
 }
