@@ -26,6 +26,7 @@ export type Task =
   | StorageTask
   | SchemaTask
   | { readonly do: 'list-topics' }
+  | { readonly do: 'show-agent-tools' }
   | {
       readonly do: 'create-topic'
       readonly topic: string
@@ -139,6 +140,8 @@ function ketch(task: Task, { url, apiUser }: CommandAccess): string | null {
   switch (task.do) {
     case 'list-topics':
       return run('topics list', null)
+    case 'show-agent-tools':
+      return run('agents', null)
     case 'create-topic': {
       const partitions = task.partitions === undefined ? [] : [option('--partitions', task.partitions)]
       return run('topics create', task.topic, [...partitions, ...configOptions(task.configs, '--config=')])
@@ -220,7 +223,7 @@ function kafkaTool(task: Task, access: CommandAccess): string | null {
   // The version 4.2 warns of these two names, and earlier versions know no others.
   const consume = (words: readonly string[]) => run('kafka-console-consumer', words, '--consumer.config')
   const produce = (words: readonly string[]) => run('kafka-console-producer', words, '--producer.config')
-  if (isStorageTask(task) || isSchemaTask(task)) return null
+  if (isStorageTask(task) || isSchemaTask(task) || task.do === 'show-agent-tools') return null
   switch (task.do) {
     case 'list-topics':
       return run('kafka-topics', ['--list'])
@@ -298,6 +301,8 @@ function curl(task: Task, access: CommandAccess): string | null {
   switch (task.do) {
     case 'list-topics':
       return run('/api/v1/topics')
+    case 'show-agent-tools':
+      return run('/api/v1/agent-tools')
     case 'create-topic': {
       const { topic: name, partitions, configs } = task
       return run('/api/v1/topics', { body: { name, partitions, configs } })

@@ -40,7 +40,11 @@ test('the commands for an open broker do what they say with names that a shell w
   skip,
   timeout: 180_000,
 }, async t => {
-  const { port, url } = await startBroker(t, { 'admin.security-enabled': false }, { hasHttp: true })
+  const { port, url } = await startBroker(
+    t,
+    { 'admin.security-enabled': false, 'mcp.enabled': true },
+    { hasHttp: true },
+  )
   const bootstrap = `127.0.0.1:${port}`
   const shell = await openShell(t, { bootstrap, url, security: 'PLAINTEXT', mechanism: null, apiUser: null })
   const tools = ['ketch', 'kcat', "Kafka's tools", 'curl'] as const
@@ -82,6 +86,7 @@ test('the commands for an open broker do what they say with names that a shell w
     assert.match(await shell.run(tool, { do: 'show-schema', subject, version: 1 }), /first/, tool)
     assert.match(await shell.run(tool, { do: 'compare-schemas', subject, from: 1, to: 2 }), /first.*second/s, tool)
     assert.match(await shell.run(tool, { do: 'list-judged-topics', all: true }), /-orders/, tool)
+    assert.match(await shell.run(tool, { do: 'show-agent-tools' }), /list_topics/, tool)
   }
 
   const timestamp = 0
