@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { AGENT_SETTINGS } from '../../testing/agent-client.ts'
 import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
 import { seed } from './seeded.ts'
 import { seedTier } from './seeded-tier.ts'
@@ -51,7 +52,7 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   skip: noBrowser,
   timeout: 150_000,
 }, async t => {
-  const world = await startTieredWorld(t, 'embedded')
+  const world = await startTieredWorld(t, 'embedded', AGENT_SETTINGS)
   await seed(world)
   await seedTier(world)
   const browser = await openBrowser()
@@ -64,7 +65,7 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   await first.page.context().close()
 
   const addresses = pageStops.filter(
-    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|remote|jobs|users/.test(name),
+    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|remote|jobs|users|calls/.test(name),
   )
   // The pages are opened one after the other, and then watched together.
   const open: { name: string; visited: Visit; heard: ReturnType<typeof listen> }[] = []

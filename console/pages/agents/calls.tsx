@@ -1,6 +1,7 @@
 // The tab Last calls: the calls of agents that this broker answered, the newest first. Names, clients and arguments are
 // texts of others.
 
+import { Fragment } from 'react'
 import type { AgentCall } from '../../../src/api/agent-tools.ts'
 import { Bytes } from '../../parts/amount.tsx'
 import { Badge } from '../../parts/badge.tsx'
@@ -68,6 +69,15 @@ const COLUMNS: readonly Column<KeyedCall>[] = [
             <VisibleText text={call.what} />
           </div>
         )}
+        {/* A phone has no room for the columns of these. */}
+        <div className="text-badge text-muted sm:hidden">
+          {call.client !== null && (
+            <>
+              <VisibleText text={call.client} /> ·{' '}
+            </>
+          )}
+          {call.from} · <Bytes of={call.bytes} /> · {duration(call.tookMs)}
+        </div>
       </div>
     ),
   },
@@ -97,7 +107,20 @@ function Outcome({ of }: { readonly of: string }) {
   return (
     <span className="inline-flex items-start gap-1 text-danger">
       <span aria-hidden>✕</span>
-      <span className="text-badge font-medium wrap-anywhere">{of}</span>
+      <span className="text-badge font-medium">
+        {/* A long code breaks between its words. */}
+        {of.split('_').map((word, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a word is its place in the code
+          <Fragment key={at}>
+            {at > 0 && (
+              <>
+                _<wbr />
+              </>
+            )}
+            {word}
+          </Fragment>
+        ))}
+      </span>
     </span>
   )
 }

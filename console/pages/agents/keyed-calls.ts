@@ -1,5 +1,5 @@
-// Gives each call a key that it keeps while newer calls arrive and older ones are forgotten. Two calls may have the same
-// time.
+// Gives each call a key that it keeps while newer calls arrive and older ones are forgotten.
+// Two calls may have the same time.
 
 import type { AgentCall } from '../../../src/api/agent-tools.ts'
 
