@@ -22,6 +22,7 @@ const screens: Readonly<Record<PageId, ReturnType<typeof lazyRouteComponent>>> =
   broker: lazyRouteComponent(() => import('./pages/broker/broker.tsx'), 'Broker'),
   storage: lazyRouteComponent(() => import('./pages/storage/storage.tsx'), 'Storage'),
   security: lazyRouteComponent(() => import('./pages/security/security.tsx'), 'Security'),
+  agents: lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'Agents'),
   signIn: lazyRouteComponent(() => import('./pages/sign-in/sign-in.tsx'), 'SignIn'),
   setup: lazyRouteComponent(() => import('./pages/setup/setup.tsx'), 'Setup'),
   password: lazyRouteComponent(() => import('./pages/password/password.tsx'), 'Password'),

@@ -12,6 +12,7 @@ import type {
   NewAcl,
   principalAclsShape,
 } from '../../src/api/acls.ts'
+import type { AgentTools } from '../../src/api/agent-tools.ts'
 import type { AuthStatus, SignedIn, SignIn } from '../../src/api/auth.ts'
 import type { brokerConfigsShape, brokerListShape } from '../../src/api/brokers.ts'
 import type { Capabilities } from '../../src/api/capabilities.ts'
@@ -146,6 +147,7 @@ export interface Contract {
   'list loggers': { answer: LoggerList }
   'change logger level': { params: { readonly logger: string }; body: LoggerChange; answer: LoggerState }
   'list settings': { query: Query<typeof settingListQuery>; answer: z.output<typeof settingListShape> }
+  'show agent tools': { answer: AgentTools }
   'show storage': { query: Query<typeof storageQuery>; answer: z.output<typeof storageShape> }
   'show storage worker': { answer: WorkerState }
   'run storage worker': { answer: StartedRound }

@@ -36,6 +36,7 @@ const EVERY_MS: Readonly<Partial<Record<keyof Contract, number>>> = {
   'show remote storage': STEP_MS,
   'read storage stats': STEP_MS,
   'list offload jobs': STEP_MS,
+  'show agent tools': STEP_MS,
   'show health in full': 10_000,
 }
 

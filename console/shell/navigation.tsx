@@ -1,6 +1,6 @@
 // The ways to the pages: a column beside the page, or a list over it on a phone.
 
-import { Boxes, Braces, Database, Gauge, Layers, type LucideIcon, ShieldCheck, Users } from 'lucide-react'
+import { Bot, Boxes, Braces, Database, Gauge, Layers, type LucideIcon, ShieldCheck, Users } from 'lucide-react'
 import { type Page, type PageId, pages } from '../../src/api/pages.ts'
 import { PageLink } from './address.tsx'
 
@@ -12,6 +12,7 @@ const ICONS: Readonly<Partial<Record<PageId, LucideIcon>>> = {
   brokers: Boxes,
   storage: Database,
   security: ShieldCheck,
+  agents: Bot,
 }
 
 /** Returns the page whose entry is marked: that of the path itself, or of the list that the path belongs to. */

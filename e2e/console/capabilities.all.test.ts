@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import type { Capability } from '../../src/api/capabilities.ts'
-import { SCHEMA_TABS, STORAGE_TABS, SUBJECT_TABS } from '../../src/api/pages.ts'
+import { AGENT_TABS, SCHEMA_TABS, STORAGE_TABS, SUBJECT_TABS } from '../../src/api/pages.ts'
 import { CAPABILITIES } from '../../src/api/words.ts'
 import type { Values } from '../../src/settings/settings.ts'
 import { adminClient } from '../../testing/admin-client.ts'
@@ -95,7 +95,14 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
         capability,
       ),
     compaction: 'a new topic has its configs once its policy compacts (journeys/segments.ts)',
-    mcp: 'it has no page',
+    mcp: (page, capability) =>
+      offersNothing(
+        page,
+        AGENT_TABS.map(tab => addressOf('agents', { tab })),
+        capability,
+        // The settings that switch it on can be copied.
+        'main button:not([title^="Copy command: "])',
+      ),
   }
 
   /** Checks that the pages of a capability say why it is not there, and then have no button and ask for nothing. */

@@ -13,7 +13,6 @@ export const adminOperations = (Object.keys(operations) as Operation[]).filter(
 export const WITHOUT_CONTROL: Readonly<Partial<Record<Operation, string>>> = {
   'change credential':
     'a new credential of the same name replaces the old one, and names the mechanism (store credential)',
-  'show agent tools': 'it only reads, and the console has no page for it yet',
 }
 
 const patterns = (Object.keys(operations) as Operation[])

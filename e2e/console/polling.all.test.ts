@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { AGENT_SETTINGS } from '../../testing/agent-client.ts'
 import { noBrowser, openBrowser, signIn, type Visit, visit, watch } from './browser.ts'
 import { seed } from './seeded.ts'
 import { seedTier } from './seeded-tier.ts'
@@ -52,7 +53,7 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   // The watching takes 100 s; opening the pages may take minutes on a slow machine.
   timeout: 500_000,
 }, async t => {
-  const world = await startTieredWorld(t, 'embedded')
+  const world = await startTieredWorld(t, 'embedded', AGENT_SETTINGS)
   await seed(world)
   await seedTier(world)
   const browser = await openBrowser()
@@ -63,7 +64,7 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   await first.page.getByRole('navigation', { name: 'Pages' }).waitFor()
 
   const addresses = pageStops.filter(
-    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|remote|jobs|users/.test(name),
+    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|remote|jobs|users|calls/.test(name),
   )
   // The pages are opened one after the other, as tabs of one browser, which loads the code once. Then they are watched
   // together.

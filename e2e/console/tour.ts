@@ -3,6 +3,7 @@
 
 import type { Page } from 'playwright-core'
 import {
+  AGENT_TABS,
   BROKER_TABS,
   GROUP_TABS,
   type PageId,
@@ -38,6 +39,7 @@ const TABS: { readonly [Id in WithTabs]: readonly SearchOf<Id>['tab'][] } = {
   broker: BROKER_TABS,
   storage: STORAGE_TABS,
   security: SECURITY_TABS,
+  agents: AGENT_TABS,
 }
 
 /** Where the names in paths come from. */

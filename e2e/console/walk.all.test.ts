@@ -17,12 +17,13 @@ import { operations } from '../../console/api/operations.ts'
 import { root } from '../../scripts/node24.mjs'
 import { pages } from '../../src/api/pages.ts'
 import { signInAt } from '../../testing/admin-client.ts'
+import { AGENT_SETTINGS, agentAt } from '../../testing/agent-client.ts'
 import { noBrowser, openBrowser, overflow, resize, signIn, type Visit, violations, visit } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { closeWithManners, nameOf, type Opener, openDialog, openersOf, placeOfFocus } from './dialogs.ts'
 import { adminOperations, WITHOUT_CONTROL } from './operations.ts'
 import { isLong, oneOf } from './part.ts'
-import { seed } from './seeded.ts'
+import { NAMES, seed } from './seeded.ts'
 import { seedSchemas } from './seeded-schemas.ts'
 import { seedTier } from './seeded-tier.ts'
 import { openPages, settle, stops } from './tour.ts'
@@ -147,10 +148,14 @@ describe('every page of the console', { skip: noBrowser }, () => {
   before(async () => {
     await rm(PICTURES, { recursive: true, force: true })
     await mkdir(PICTURES, { recursive: true })
-    world = await startTieredWorld(own, 'embedded')
+    world = await startTieredWorld(own, 'embedded', AGENT_SETTINGS)
     await seed(world)
     await seedSchemas(world)
     await seedTier(world)
+    const agent = agentAt(world.url)
+    await agent.call('list_topics')
+    await agent.call('describe_topic', { topic: NAMES.long })
+    await agent.call('describe_topic', { topic: 'no-such-topic' })
     browser = await openBrowser()
   })
   after(async () => {

@@ -78,6 +78,7 @@ export const RECORD_TABS = Object.freeze(['value', 'key', 'headers', 'details', 
 export const PARTITION_SORTS = Object.freeze(['partition', 'leader', 'records', 'sizeBytes'] as const)
 export const GROUP_TABS = Object.freeze(['partitions', 'members', 'access'] as const)
 export const BROKER_TABS = Object.freeze(['checks', 'settings', 'loggers'] as const)
+export const AGENT_TABS = Object.freeze(['connect', 'tools', 'calls'] as const)
 export const OVERVIEW_CHARTS = Object.freeze(['throughput', 'latency', 'failures'] as const)
 export const RANGES = Object.freeze(['15m', '1h'] as const)
 export const PAGE_SIZES = Object.freeze(['25', '50', '100', '200'] as const)
@@ -233,6 +234,13 @@ export const pages = {
       order: choice(ORDERS),
       offset: whole(),
     },
+  },
+  agents: {
+    path: '/agents',
+    title: 'Agent tools',
+    label: 'Agent tools',
+    shortcut: 'a',
+    search: { tab: choice(AGENT_TABS) },
   },
   signIn: {
     path: '/login',

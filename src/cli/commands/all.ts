@@ -2,6 +2,7 @@
 
 import type { Command } from '../command.ts'
 import { aclCommands } from './acls.ts'
+import { agentCommands } from './agents.ts'
 import { credentialCommands } from './credentials.ts'
 import { exportCommands } from './export.ts'
 import { groupCommands } from './groups.ts'
@@ -30,5 +31,6 @@ export const commands: readonly Command[] = [
   ...loggerCommands,
   ...storageCommands,
   ...remoteStorageCommands,
+  ...agentCommands,
   ...healthCommands,
 ]
