@@ -17,6 +17,8 @@ const FILES = {
   vendor: /\/node_modules\/(react|react-dom|scheduler|@tanstack|use-sync-external-store)\//,
   /** The parts of lists, numbers and forms, which the frame does not need. */
   parts: /\/parts\/(stat|spark|filter-field|form-dialog|confirm|typed-name|new-password|silent-brokers)\.tsx$/,
+  /** Few visits type a time. */
+  'time-field': /\/(parts\/time-field|text\/read-instant)\.tsx?$/,
   /** The dialogs of the frame. */
   overlays: /\/shell\/(help|account|palette-list|session-dialog)\.tsx$/,
   /** The commands for terminals, and their parts. */

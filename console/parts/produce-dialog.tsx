@@ -17,7 +17,7 @@ import { ContentField } from './produce-content.tsx'
 import { type Draft, draftOf, emptyDraftOf, type HeaderDraft, messageOf, objectionsOf } from './produce-draft.ts'
 import { HeaderField } from './produce-header.tsx'
 import { NO_SCHEMAS } from './schema-parts.ts'
-import { TimeField } from './time.tsx'
+import { TimeField } from './time-field.tsx'
 import { useSchemaParts } from './use-schema-parts.ts'
 
 interface ProduceProps {

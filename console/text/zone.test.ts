@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fc } from '../../testing/property.ts'
+import { readInstant } from './read-instant.ts'
 import {
   allZones,
   instant,
   isZone,
   machineTime,
   offsetText,
-  readInstant,
   relative,
+  startOfDay,
   timeOfDay,
   UTC,
   zoneLabel,
@@ -159,4 +160,19 @@ test('the distance to now has one unit', () => {
   ] as const)
     assert.equal(relative(MS - distance, MS), written)
   assert.equal(relative(null, MS), '')
+})
+
+test('a day begins at its midnight, on both sides of a change of the clocks', () => {
+  assert.equal(instant(startOfDay(MS, UTC), UTC), '2026-11-20 00:00:00.000')
+  assert.equal(instant(startOfDay(MS, KOLKATA), KOLKATA), '2026-11-21 00:00:00.000')
+  for (const [month, day] of [
+    [2, 29],
+    [9, 25],
+  ] as const) {
+    const start = startOfDay(Date.UTC(2026, month, day, 12), BERLIN)
+    assert.equal(instant(start, BERLIN), `2026-${String(month + 1).padStart(2, '0')}-${day} 00:00:00.000`)
+  }
+  // On this day the clocks of Santiago went from midnight to one o'clock.
+  const santiago = 'America/Santiago'
+  assert.equal(instant(startOfDay(Date.UTC(2025, 8, 7, 16), santiago), santiago), '2025-09-07 01:00:00.000')
 })

@@ -1,5 +1,5 @@
-// Instants in a time zone: how the console writes them, and how it reads a local time back. Instants are milliseconds
-// since 1970, as the API has them. Zones are IANA names, as Intl knows them. No clock is read here.
+// Instants in a time zone, as the console writes them; read-instant.ts reads a local time back. Instants are
+// milliseconds since 1970, as the API has them. Zones are IANA names, as Intl knows them. No clock is read here.
 
 import { count, UNKNOWN } from './format.ts'
 
@@ -85,74 +85,12 @@ export function relative(ms: number | null | undefined, nowMs: number): string {
   return ms < nowMs ? `${length} ago` : `in ${length}`
 }
 
-export type ReadInstant =
-  | {
-      readonly ms: number
-      /** A sentence if the clocks of the zone changed at this time, so that the reader should look. */
-      readonly hint: string | null
-    }
-  | { readonly error: string }
-
-const LOCAL =
-  /^(?<year>[+-]\d{6}|\d{4})-(?<month>\d\d)-(?<day>\d\d)(?:[T ]+(?<hour>\d\d):(?<minute>\d\d)(?::(?<second>\d\d)(?:[.,](?<fraction>\d{1,3}))?)?)?\s*(?<offset>Z|UTC|[+-]\d\d:?\d\d)?$/i
-const MILLISECONDS = /^-?\d{5,}$/
-const EXPECTED = 'Expected a time such as 2026-11-20 21:10:03.412, or milliseconds since 1970.'
-
-/**
- * Reads a time: a date, a date with a time (`T` or a space between them, seconds and milliseconds may be left out), the
- * same with an offset (`Z`, `+05:30`), or milliseconds since 1970 (at least five digits). A time without offset is
- * one of the zone. If the clocks of the zone skip it, the result lies as much after the change; if they repeat it, the
- * result is the first of the two. A hint says so.
- */
-export function readInstant(text: string, zone: Zone): ReadInstant {
-  const written = text.trim()
-  if (MILLISECONDS.test(written)) {
-    const ms = Number(written)
-    return isInCalendar(ms) ? { ms, hint: null } : { error: `${written} ms lies beyond the calendar.` }
-  }
-  const found = LOCAL.exec(written)?.groups
-  if (found === undefined)
-    return { error: written === '' ? EXPECTED : `${JSON.stringify(written)} is not a time. ${EXPECTED}` }
-  const year = Number(found.year)
-  const month = Number(found.month)
-  const day = Number(found.day)
-  if (month < 1 || month > 12) return { error: `${found.month} is not a month. The months are 01 to 12.` }
-  const days = daysOf(year, month)
-  if (day < 1 || day > days)
-    return { error: `${found.year}-${found.month} has no day ${found.day}. Its days are 01 to ${days}.` }
-  const hour = Number(found.hour ?? 0)
-  const minute = Number(found.minute ?? 0)
-  const second = Number(found.second ?? 0)
-  if (hour > 23 || minute > 59 || second > 59)
-    return { error: `${written} has no time of the day. The hours are 00 to 23, minutes and seconds 00 to 59.` }
-  const fraction = Number((found.fraction ?? '').padEnd(3, '0'))
-  const wall = wallMs(year, month, day, hour, minute, second) + fraction
-  const read = found.offset === undefined ? inZone(wall, zone) : { ms: wall - offsetOf(found.offset), hint: null }
-  return isInCalendar(read.ms) ? read : { error: `${written} lies beyond the calendar.` }
-}
-
-/** Takes a local time as if it were one of UTC. */
-function inZone(wall: number, zone: Zone): { ms: number; hint: string | null } {
-  // No zone changes its clocks twice in two days, so these are the offsets before and after a change.
-  const before = offsetMs(wall - DAY, zone)
-  const after = offsetMs(wall + DAY, zone)
-  const candidates = [...new Set([before, after])].map(offset => wall - offset).sort((one, other) => one - other)
-  const good = candidates.filter(ms => isInCalendar(ms) && ms + offsetMs(ms, zone) === wall)
-  if (good.length === 1) return { ms: good[0]!, hint: null }
-  if (good.length > 1) {
-    const [first, second] = good as [number, number]
-    return {
-      ms: first,
-      hint: `The clocks of ${zone} show this time twice. This is the first one, ${offsetText(first, zone)}. For the second one, write ${offsetText(second, zone)} behind it.`,
-    }
-  }
-  // With the offset before the change, a skipped time lies as much after the change as it is into the gap.
-  const ms = wall - before
-  if (!isInCalendar(ms)) return { ms, hint: null }
-  return {
-    ms,
-    hint: `The clocks of ${zone} skip this time. ${instant(ms, zone)} is used in its place.`,
-  }
+/** Returns the beginning of the day of this time; the end of the gap if the clocks skip midnight. */
+export function startOfDay(ms: number, zone: Zone): number {
+  const offset = offsetMs(ms, zone)
+  const midnight = Math.floor((ms + offset) / DAY) * DAY
+  // The clocks may have changed since midnight.
+  return midnight - offsetMs(midnight - offset, zone)
 }
 
 interface LocalParts {
@@ -207,31 +145,20 @@ function localParts(ms: number, zone: Zone): LocalParts {
 }
 
 /** Returns the local time minus UTC. */
-function offsetMs(ms: number, zone: Zone): number {
+export function offsetMs(ms: number, zone: Zone): number {
   const inside = Math.min(Math.max(ms, -MOST_MS), MOST_MS)
   const { year, month, day, hour, minute, second, millisecond } = localParts(inside, zone)
   return wallMs(year, month, day, hour, minute, second) + millisecond - Math.floor(inside)
 }
 
 /** Returns the milliseconds of a date and time of UTC. Date.UTC alone gives none just outside its range. */
-function wallMs(year: number, month: number, day: number, hour: number, minute: number, second: number): number {
+export function wallMs(year: number, month: number, day: number, hour: number, minute: number, second: number): number {
   const cycles = Math.floor((year - 2000) / CYCLE_YEARS)
   return Date.UTC(year - cycles * CYCLE_YEARS, month - 1, day, hour, minute, second) + cycles * CYCLE_MS
 }
 
-function daysOf(year: number, month: number): number {
-  const cycles = Math.floor((year - 2000) / CYCLE_YEARS)
-  return new Date(Date.UTC(year - cycles * CYCLE_YEARS, month, 0)).getUTCDate()
-}
-
-function offsetOf(text: string): number {
-  if (!/^[+-]/.test(text)) return 0
-  const digits = text.replace(':', '')
-  const length = Number(digits.slice(1, 3)) * HOUR + Number(digits.slice(3)) * MINUTE
-  return text.startsWith('-') ? -length : length
-}
-
-function isInCalendar(ms: number): boolean {
+/** Returns whether a Date can have this time. */
+export function isInCalendar(ms: number): boolean {
   // The answer of another program may have a text of digits here, which is no time for a Date.
   return Number.isFinite(ms) && Math.abs(ms) <= MOST_MS
 }

@@ -5,12 +5,13 @@ import type { Capability } from '../../../src/api/capabilities.ts'
 import { SelectField, TextField } from '../../parts/field.tsx'
 import { lazyPart } from '../../parts/lazy-part.tsx'
 import type { SchemaParts } from '../../parts/schema-parts.ts'
-import { TimeField, useZone } from '../../parts/time.tsx'
+import { useZone } from '../../parts/time.tsx'
 import { nowMs } from '../../shell/clock.ts'
-import { instant, readInstant } from '../../text/zone.ts'
+import { startOfDay } from '../../text/zone.ts'
 import { useDraft } from './draft.ts'
 import { type MessageSearch, type Missing, type ReadingOrder, startOf } from './selection.ts'
 
+const TimeField = lazyPart(async () => (await import('../../parts/time-field.tsx')).TimeField)
 const GroupStart = lazyPart(async () => (await import('./group-start.tsx')).GroupStart)
 
 /** The state that the filters show and change. */
@@ -54,7 +55,7 @@ export function Start({ topic, search, order, onChange }: FilterProps) {
     if (word === 'group') setChoosing(true)
     else if (word === '5-minutes') onChange({ from: 'timestamp', timestamp: nowMs() - 5 * MINUTE_MS })
     else if (word === '1-hour') onChange({ from: 'timestamp', timestamp: nowMs() - 60 * MINUTE_MS })
-    else if (word === 'today') onChange({ from: 'timestamp', timestamp: midnight(nowMs(), zone) })
+    else if (word === 'today') onChange({ from: 'timestamp', timestamp: startOfDay(nowMs(), zone) })
     else onChange({ from: word as MessageSearch['from'], offset: null, timestamp: null })
   }
   return (
@@ -130,10 +131,4 @@ function OffsetField({
       }}
     />
   )
-}
-
-/** Returns the beginning of the day in the zone. */
-function midnight(ms: number, zone: string): number {
-  const read = readInstant(instant(ms, zone).slice(0, 'YYYY-MM-DD'.length), zone)
-  return 'ms' in read ? read.ms : ms
 }
