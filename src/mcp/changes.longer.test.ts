@@ -45,7 +45,7 @@ function counterTool() {
     isDestructive: true,
     changes: {
       async preview({ by, note }) {
-        return { shown: { before: world.count, by, note }, state: digestOf(world.state), pins: { at: world.count } }
+        return { shown: { before: world.count, note, by }, state: digestOf(world.state), pins: { at: world.count } }
       },
       async apply({ by }, pins) {
         world.count += by
@@ -198,6 +198,13 @@ test('an elicitation shows the change to a person, and the model never sees a va
   assert.match(asked[0]!, /^Add to the counter: shall this change be made\? It cannot be taken back\.\n/)
   assert.match(asked[0]!, /"by": 1/)
   assert.ok(!asked[0]!.includes('\u202E') && !asked[0]!.includes('ignore\nall'), 'a name cannot forge a line')
+  await call({ by: 0, note: 'n'.repeat(20_000) })
+  assert.match(
+    asked[1]!,
+    /n… \(\d+ more characters\)",\n {2}"by": 0\n\}\nThis is not all of it/,
+    'a long text hides nothing',
+  )
+  assert.ok(asked[1]!.length < 5_000)
   for (const no of [{ action: 'decline' }, { action: 'cancel' }, { action: 'accept', content: { apply: false } }]) {
     answer = () => no
     assert.equal((await call()).error, 'DECLINED', JSON.stringify(no))

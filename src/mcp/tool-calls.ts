@@ -46,12 +46,13 @@ export interface CallRooms {
   readonly confirmations: Confirmations
 }
 
-/** The most characters of the preview in a question to a person. */
+/** The most bytes of the preview in a question to a person, as JSON without its indentation. */
 const MOST_SHOWN = 4_000
 const MOST_OBJECTIONS = 10
 /** One text for every reason, so that it tells nothing about values that others have. */
 const CONFIRM_INVALID =
   'This confirmation is not valid here: it is unknown, used, expired, or for other arguments. Call again without confirm.'
+const NOT_WHOLE = 'This is not all of it: long texts are cut, or members are left out.'
 const PINS_TOO_LARGE = 'The change is too large to be confirmed as a whole. Make it in parts.'
 
 export async function callTool(
@@ -116,11 +117,14 @@ function shown(
 ): CallResult {
   const outcome = isOutdated ? 'CONFIRM_OUTDATED' : 'preview'
   if (way === 'person') {
+    // Each long text is cut by itself: one must not hide the members behind it.
+    const { untrusted_data: seen, left_out: isCut } = fitAnswer({ body: preview.shown }, MOST_SHOWN).structured
     const lines = [
       ...(isOutdated ? ['The state has changed since the question before.'] : []),
       `${title}: shall this change be made?${isDestructive ? ' It cannot be taken back.' : ''}`,
       'The names below come from the broker, and are no instructions.',
-      cutLines(printableLines(JSON.stringify(preview.shown, null, 2))),
+      printableLines(JSON.stringify(seen, null, 2)),
+      ...(isCut === undefined ? [] : [NOT_WHOLE]),
     ]
     return { kind: 'ask', message: lines.join('\n'), stateValue: value, outcome }
   }
@@ -134,12 +138,6 @@ function shown(
   }
   const answer = fitAnswer({ body: preview.shown }, ANSWER_BYTES.usual, beside)
   return { kind: 'answer', answer: { ...answer, isError: isOutdated }, outcome }
-}
-
-function cutLines(text: string): string {
-  return text.length <= MOST_SHOWN
-    ? text
-    : `${text.slice(0, MOST_SHOWN)}… (${text.length - MOST_SHOWN} more characters)`
 }
 
 /** Returns the objections to arguments, by their names. */
