@@ -125,7 +125,9 @@ const BY_MECHANISM = [
 
 // Each starts three brokers. Brokers use no mechanism of their clients among themselves, so one stands for both in
 // `npm test`.
-for (const [mechanism, settingsOf] of atLength<readonly (typeof BY_MECHANISM)[number][]>(BY_MECHANISM, [BY_MECHANISM[0]])) {
+for (const [mechanism, settingsOf] of atLength<readonly (typeof BY_MECHANISM)[number][]>(BY_MECHANISM, [
+  BY_MECHANISM[0],
+])) {
   test(`three brokers that advertise only ${mechanism} authenticate to each other with full rights`, {
     skip,
     timeout: 120_000,

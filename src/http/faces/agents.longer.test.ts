@@ -5,7 +5,14 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { signInAt } from '../../../testing/admin-client.ts'
-import { AGENT_SETTINGS, AGENTS_TOKEN, type AgentReply, agentAt, connectAgent } from '../../../testing/agent-client.ts'
+import {
+  AGENT_SETTINGS,
+  AGENTS_TOKEN,
+  type AgentReply,
+  agentAt,
+  connectAgent,
+  type ToolReply,
+} from '../../../testing/agent-client.ts'
 import { startBroker } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { sendRaw } from '../../../testing/http.ts'
@@ -336,12 +343,14 @@ test('four calls run at once, others wait for their turn, and beyond those a cal
   assert.equal(refused.body.id, 'mine')
   assert.equal(refused.headers.get('retry-after'), '1')
   assert.equal(slow.state.running, 4)
-  await eventually('all have ended', async () => {
+  let replies: readonly ToolReply[] = []
+  void Promise.all(calls).then(all => (replies = all))
+  // The three that wait begin after the others have ended.
+  await eventually('all have ended', () => {
     slow.release()
-    await Promise.race([Promise.all(calls), new Promise(resolve => setTimeout(resolve, 20))])
-    return slow.state.running === 0
+    return replies.length === calls.length
   })
-  for (const { isError } of await Promise.all(calls)) assert.equal(isError, false)
+  for (const { isError } of replies) assert.equal(isError, false)
   assert.equal((await agent.post(PING)).status, 200)
 })
 
