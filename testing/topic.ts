@@ -38,6 +38,7 @@ export async function createTopicOfAll(
   ids: readonly number[],
   configs?: Configs,
 ): Promise<void> {
+  if (partitions < ids.length) throw new Error(`${partitions} partitions are too few for ${ids.length} brokers`)
   const wire = await connect({ port: broker.port })
   const seesAll = async () => (await wire.send(metadata, 9, { topics: [] })).brokers.length === ids.length
   await eventually('the brokers see each other', seesAll, LONGEST_MS)

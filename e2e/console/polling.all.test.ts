@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { AGENT_SETTINGS } from '../../testing/agent-client.ts'
-import { noBrowser, openBrowser, signIn, type Visit, visit, watch } from './browser.ts'
+import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
 import { seed } from './seeded.ts'
 import { seedTier } from './seeded-tier.ts'
 import { pageStops, settle } from './tour.ts'
@@ -62,15 +62,17 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   await first.page.goto('/')
   await signIn(first.page, ADMIN.username, ADMIN.password)
   await first.page.getByRole('navigation', { name: 'Pages' }).waitFor()
+  const storageState = await first.page.context().storageState()
+  await first.page.context().close()
 
   const addresses = pageStops.filter(
     ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|remote|jobs|users|calls/.test(name),
   )
-  // The pages are opened one after the other, as tabs of one browser, which loads the code once. Then they are watched
-  // together.
+  // The pages are opened one after the other, and then watched together. Each has a browser context of its own: tabs of
+  // one context tell each other things.
   const open: { name: string; visited: Visit; heard: ReturnType<typeof listen> }[] = []
   for (const { name, address } of addresses) {
-    const visited = watch(await first.page.context().newPage(), world.url)
+    const visited = await visit(t, browser, world.url, { storageState })
     const heard = listen(visited.page)
     await visited.page.goto(address)
     await settle(visited.page)

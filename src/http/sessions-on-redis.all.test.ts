@@ -18,7 +18,7 @@ async function startTwo(t: CleanUp, overrides: Partial<Values> = {}) {
         'broker.id': id,
         'broker.drain-timeout': 1_000,
         'redis.uri': redis.uri,
-        'redis.timeout': 2_000,
+        'redis.timeout': 5_000,
         'admin.password': PASSWORD,
         'admin.jwt.secret': 'the secret of both brokers of this test',
         ...overrides,

@@ -69,7 +69,7 @@ test('a confirmation is good on any broker of a cluster, and only once', async t
   const brokers = [await cluster.start(1), await cluster.start(2)] as const
   await cluster.agreed(brokers, [1, 2])
   const [one, two] = brokers.map(({ url }) => agentAt(url))
-  await createTopicOfAll(brokers[0], 'orders', 1, [1, 2])
+  await createTopicOfAll(brokers[0], 'orders', 2, [1, 2])
   const topic = 'orders'
   await eventually('the other broker knows the topic', async () => {
     const { isError } = await two!.call('describe_topic', { topic })
@@ -79,7 +79,7 @@ test('a confirmation is good on any broker of a cluster, and only once', async t
   const { structured, isError } = await two!.call('delete_topic', { topic, confirm })
   assert.equal(isError, false, JSON.stringify(structured))
   assert.equal(structured.untrusted_data.deleted.name, topic)
-  await createTopicOfAll(brokers[0], topic, 1, [1, 2])
+  await createTopicOfAll(brokers[0], topic, 2, [1, 2])
   for (const agent of [one!, two!])
     assert.equal((await agent.call('delete_topic', { topic, confirm })).structured.error, 'CONFIRM_INVALID')
 })

@@ -54,7 +54,7 @@ test('storage answers while Redis is silent, and shows the circuit breaker', { s
     isSilent = false
   })
   const { redis, wires, shown } = await open(t, {
-    'redis.timeout': 500,
+    'redis.timeout': 2_000,
     'redis.pool.max-wait': 200,
     'redis.circuit-breaker.open-duration': 3_000,
   })
