@@ -1,11 +1,10 @@
 // Walks over every page, tab and dialog of the console as an ADMIN and as a VIEWER, in both themes and at the widths of
 // a phone, a tablet and a desk. It checks accessibility, overflow, that heading and verbs are in view, that the browser
-// complains of nothing, the manners of dialogs, and that the controls fit the role. The pictures are in
-// .cache/console-screenshots.
+// complains of nothing, the manners of dialogs, and that the controls fit the role.
 //
-// Every view is looked at in all widths. The seed chooses the width at which the rules of accessibility are checked in
-// the light theme, and the other one in the dark theme, each with a picture. Both roles and the next view have other
-// widths. `npm run console -- walk` checks every view in both themes at all widths.
+// Every view is looked at in all widths. The seed chooses the width and the theme in which the rules of accessibility
+// are checked: the one theme for the ADMIN, the other one for the VIEWER. `npm run console -- walk` checks every view in
+// both themes at all widths, and leaves pictures in .cache/console-screenshots.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -31,6 +30,7 @@ import { ADMIN, startBare, startTieredWorld, type TieredWorld, VIEWER } from './
 
 const PICTURES = join(root, '.cache/console-screenshots')
 const WIDTHS = [1440, 768, 360] as const
+const THEMES = ['light', 'dark'] as const
 /** The width down to which text must flow without sideways scrolling (WCAG 1.4.10). */
 const NARROWEST = 320
 /** The only rules whose result a theme changes. */
@@ -54,11 +54,11 @@ const MISSING = /^404 .*(no-such-(topic|group|subject)|ids\/999999999)/
 const own = suiteCleanUp()
 
 /**
- * Looks at the page, or at the dialog over it, in the themes and widths. The next `turn` has the next widths. Returns
- * what is wrong.
+ * Looks at the page, or at the dialog over it, in the themes and widths. The next `turn` has the next ones. Returns what
+ * is wrong.
  */
 async function look(page: Page, picture: string, turn: number, isDialog = false): Promise<readonly string[]> {
-  const checkedAt = { light: oneOf(WIDTHS, turn), dark: oneOf(WIDTHS, turn + 1) }
+  const checked = { width: oneOf(WIDTHS, turn), theme: oneOf(THEMES, turn) }
   const wrong: string[] = []
   const note = (where: string, found: readonly string[]) => wrong.push(...found.map(each => `${where}: ${each}`))
   const sideways = async (width: number) => {
@@ -70,11 +70,11 @@ async function look(page: Page, picture: string, turn: number, isDialog = false)
     await sideways(width)
     if (isDialog) note(`${width} px`, await actionsOutOfView(page))
     else if (width === WIDTHS.at(-1)) note(`${width} px`, await outOfView(page))
-    for (const colorScheme of ['light', 'dark'] as const) {
-      if (!isLong && checkedAt[colorScheme] !== width) continue
+    for (const colorScheme of THEMES) {
+      if (!isLong && (checked.width !== width || checked.theme !== colorScheme)) continue
       await page.emulateMedia({ colorScheme })
       note(`${width} px, ${colorScheme}`, await violations(page, colorScheme === 'dark' ? COLOUR_RULES : undefined))
-      await page.screenshot({ path: `${picture}-${width}-${colorScheme}.jpg`, type: 'jpeg', quality: 70 })
+      if (isLong) await page.screenshot({ path: `${picture}-${width}-${colorScheme}.jpg`, type: 'jpeg', quality: 70 })
     }
     await page.emulateMedia({ colorScheme: 'light' })
   }
@@ -161,7 +161,7 @@ describe('every page of the console', { skip: noBrowser }, () => {
   after(async () => {
     await browser?.close()
     await own.run()
-    console.log(`The pictures of all pages are in ${PICTURES}.`)
+    if (isLong) console.log(`The pictures of all pages are in ${PICTURES}.`)
   })
 
   describe('as both roles', { concurrency: 2 }, () => {
