@@ -3,8 +3,8 @@
 // complains of nothing, the manners of dialogs, and that the controls fit the role.
 //
 // Every view is looked at in all widths. The seed chooses the width and the theme in which the rules of accessibility
-// are checked: the one theme for the ADMIN, the other one for the VIEWER. `npm run console -- walk` checks every view in
-// both themes at all widths, and leaves pictures in .cache/console-screenshots.
+// are checked: the one theme for the ADMIN, the other one for the VIEWER. `npm run console -- walk` checks every view
+// in both themes at all widths, and leaves pictures in .cache/console-screenshots.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
@@ -54,8 +54,8 @@ const MISSING = /^404 .*(no-such-(topic|group|subject)|ids\/999999999)/
 const own = suiteCleanUp()
 
 /**
- * Looks at the page, or at the dialog over it, in the themes and widths. The next `turn` has the next ones. Returns what
- * is wrong.
+ * Looks at the page, or at the dialog over it, in the themes and widths. The next `turn` has the next ones. Returns
+ * what is wrong.
  */
 async function look(page: Page, picture: string, turn: number, isDialog = false): Promise<readonly string[]> {
   const checked = { width: oneOf(WIDTHS, turn), theme: oneOf(THEMES, turn) }
