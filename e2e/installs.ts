@@ -1,8 +1,8 @@
-// Installs packages for the tests into a folder of the cache: from PyPI, and Go for the programs that tests compile.
+// Installs packages for the tests into a folder of the cache: from PyPI, npm, and Go for programs that tests compile.
 
 import { spawn } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { CACHE } from '../testing/cache.ts'
 import { hasProgram } from '../testing/programs.ts'
 
@@ -36,6 +36,20 @@ export async function installFromPyPI(folder: string, packages: readonly string[
   await runFor(folder, 'python3', ['-m', 'venv', folder])
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check']
   await runFor(folder, join(folder, 'bin/python'), [...pip, ...packages])
+}
+
+/** Installs packages of npm into a folder of their own. */
+export async function installFromNpm(folder: string, packages: readonly string[]): Promise<void> {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }\n')
+  // No package here needs a script to be installed.
+  const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', folder]
+  await runFor(folder, 'npm', [...args, ...packages], {
+    // The packages are for the Node that runs the tests. Debian's npm trusts the certificates of the machine; another
+    // npm needs this option.
+    NODE_OPTIONS: '--use-system-ca',
+    PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
+  })
 }
 
 /** Resolves with the command of Go. Installs it if the machine has none. */

@@ -35,7 +35,7 @@ export interface AgentWorldOptions {
 }
 
 /** No test waits for the rate of calls. */
-const UNLIMITED = { perSecond: 1e6, burst: 1e6 }
+export const UNLIMITED = { perSecond: 1e6, burst: 1e6 }
 
 export type AgentWorld = Awaited<ReturnType<typeof openAgentWorld>>
 
@@ -78,25 +78,35 @@ export async function fill({ ask, wire, jobs, store }: AgentWorld) {
   await ask('POST', '/groups/readers/offsets/reset', { to: 'earliest', dryRun: true })
   const remote = { 'remote.storage.enable': 'true' }
   const { id: topicId } = await ask('POST', '/topics', { name: 'archived', partitions: 1, configs: remote })
-  await eventually(
-    'the leader has noted its segments',
-    async () => (await store.version('segments', `${topicId}:0`)) > 0,
-  )
-  const job = (base: number, changes: Partial<OffloadJob>): OffloadJob => {
-    const segment = { partition: 0, base, next: base + 10, bytes: 100, plainBytes: 200, sealedAtMs: 1_000 }
-    return { ...newJob({ ...segment, topicId, topicName: 'archived', maxAttempts: 2 }, 2_000), ...changes }
-  }
+  await segmentsNoted(store, topicId)
   const put = [
-    job(0, { status: 'done', attempts: 1, startedAtMs: 3_000, tookMs: 5 }),
-    job(10, {
-      ...{ status: 'failed', isSuspended: true, attempts: 2, startedAtMs: 3_000, tookMs: 5 },
-      failure: { why: 'The batch is broken.', offset: 12, atMs: 4_000 },
-    }),
-    job(20, {}),
+    jobOf(topicId, 0, { status: 'done', attempts: 1, startedAtMs: 3_000, tookMs: 5 }),
+    jobOf(topicId, 10, { ...FAILED, isSuspended: true }),
+    jobOf(topicId, 20),
   ] as const
   await jobs.change({ topicId, topicName: 'archived' }, () => ({ answer: null, put }))
   const [done, failed, pending] = put.map(jobId)
   return { done: done!, failed: failed!, pending: pending! }
+}
+
+/** Resolves when the leader has noted the segments of the topic `archived`: then others may change its jobs. */
+export async function segmentsNoted(store: Store, topicId: string): Promise<void> {
+  await eventually(
+    'the leader has noted its segments',
+    async () => (await store.version('segments', `${topicId}:0`)) > 0,
+  )
+}
+
+/** The changes of an offload job that failed. */
+export const FAILED = Object.freeze({
+  ...{ status: 'failed', attempts: 2, startedAtMs: 3_000, tookMs: 5 },
+  failure: { why: 'The batch is broken.', offset: 12, atMs: 4_000 },
+} as const satisfies Partial<OffloadJob>)
+
+/** Returns an offload job of the topic `archived`, for the segment that begins at this offset. */
+export function jobOf(topicId: string, base: number, changes: Partial<OffloadJob> = {}): OffloadJob {
+  const segment = { partition: 0, base, next: base + 10, bytes: 100, plainBytes: 200, sealedAtMs: 1_000 }
+  return { ...newJob({ ...segment, topicId, topicName: 'archived', maxAttempts: 2 }, 2_000), ...changes }
 }
 
 /** Creates a topic of two partitions with ten and five records. */

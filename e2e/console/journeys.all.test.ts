@@ -4,10 +4,11 @@
 
 import { after, before, describe, test } from 'node:test'
 import type { Browser } from 'playwright-core'
+import { isLong } from '../../testing/at-length.ts'
 import { noRedis } from '../../testing/redis.ts'
 import { noBrowser, openBrowser } from './browser.ts'
 import { journeys } from './journeys/all.ts'
-import { isLong, oneOf } from './part.ts'
+import { oneOf } from './part.ts'
 import { STORES } from './world.ts'
 
 describe('the console', { concurrency: STORES.length }, () => {

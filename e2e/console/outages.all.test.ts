@@ -7,12 +7,12 @@ import type { Browser, Page } from 'playwright-core'
 import { pages, type Page as Row } from '../../src/api/pages.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { signInAt } from '../../testing/admin-client.ts'
+import { isLong } from '../../testing/at-length.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { freePort } from '../../testing/free-port.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
 import { noBrowser, openBrowser, signIn, visit } from './browser.ts'
-import { isLong } from './part.ts'
 import { ADMIN, ensureConsole, must } from './world.ts'
 
 /**

@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { isLong } from '../../testing/at-length.ts'
 import {
   AWS_BUNDLE,
   AWS_JAR,
@@ -45,7 +46,7 @@ function fetchArtifact(artifact: string, folder: string): void {
 }
 
 installPython(FOLDER, PACKAGES)
-if (process.env.KETCH_LONG === '1') {
+if (isLong) {
   installPython(LONG_FOLDER, LONG_PACKAGES)
   if (!existsSync(SPARK_JAR)) fetchArtifact(SPARK_RUNTIME, dirname(SPARK_JAR))
   if (!existsSync(AWS_JAR)) fetchArtifact(AWS_BUNDLE, dirname(AWS_JAR))

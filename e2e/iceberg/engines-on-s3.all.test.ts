@@ -3,13 +3,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isLong } from '../../testing/at-length.ts'
 import { FOREIGN_SERVERS } from '../objects/servers.ts'
 import { openBrokerWorld } from './broker-world.ts'
 import { ENGINES } from './engines.ts'
 import { EngineFindings } from './findings.ts'
 import { sumsOf } from './sums.ts'
 
-const isLong = process.env.KETCH_LONG === '1'
 const server = FOREIGN_SERVERS.find(({ name }) => name === 'versitygw')!
 
 test('SQL engines read tables in a bucket with keys of their own', {

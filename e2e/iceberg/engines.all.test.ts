@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { isLong } from '../../testing/at-length.ts'
 import { openBrokerWorld } from './broker-world.ts'
 import { ENGINES, type Session } from './engines.ts'
 import { EngineFindings } from './findings.ts'
@@ -17,7 +18,6 @@ function expected({ topics }: World, { topic, from = 0, until = Number.MAX_SAFE_
   return sumsOf(topics.get(topic)!.filter(isSeen))
 }
 
-const isLong = process.env.KETCH_LONG === '1'
 const chosen = ENGINES.filter(engine => isLong || !engine.isLong)
 
 const findings = new EngineFindings()

@@ -7,11 +7,10 @@ import { systemRandom } from '../../src/base/random.ts'
 import { isChanging } from '../../src/mcp/tool.ts'
 import { allTools } from '../../src/mcp/tools/all.ts'
 import { JobDocuments } from '../../src/tier/offload/job-documents.ts'
-import { jobId, newJob } from '../../src/tier/offload/jobs.ts'
+import { jobId } from '../../src/tier/offload/jobs.ts'
 import { AGENT_SETTINGS, agentAt } from '../../testing/agent-client.ts'
-import { orderSchema } from '../../testing/agent-world.ts'
+import { FAILED, jobOf, orderSchema, segmentsNoted, UNLIMITED } from '../../testing/agent-world.ts'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
-import { eventually } from '../../testing/eventually.ts'
 import { append, commit } from '../../testing/group-calls.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
 import { newFolder } from '../../testing/store-folder.ts'
@@ -29,8 +28,6 @@ type Args = Readonly<Record<string, unknown>>
 export type CallTool = (name: string, args: Args) => Promise<Called>
 type Calls = readonly (readonly [tool: string, args: Args])[]
 
-/** No test waits for the rate of calls. */
-const LIMITS = { perSecond: 1e6, burst: 1e6 }
 const CLIENTS = ['v2', 'v1', 'inspector'] as const
 export type ClientName = (typeof CLIENTS)[number]
 
@@ -86,7 +83,7 @@ export async function startWorld(cleanUp: CleanUp) {
   const broker = await startBroker(
     cleanUp,
     { ...AGENT_SETTINGS, 'storage.worker.enabled': false, 'storage.remote.path': newFolder(cleanUp) },
-    { openStore: async () => memory, http: { mcp: { limits: LIMITS } } },
+    { openStore: async () => memory, http: { mcp: { limits: UNLIMITED } } },
   )
   const wire = await broker.connect()
   await createTopic(broker, 'orders', 2, { 'confluent.value.schema.validation': 'false' })
@@ -98,22 +95,11 @@ export async function startWorld(cleanUp: CleanUp) {
   const { structured } = await call('describe_topic', { topic: 'archived' })
   const store = memory.beside()
   const topicId: string = structured.untrusted_data.id
-  await eventually(
-    'the leader has noted its segments',
-    async () => (await store.version('segments', `${topicId}:0`)) > 0,
-  )
+  await segmentsNoted(store, topicId)
   const documents = new JobDocuments({ store, clock: systemClock, random: systemRandom })
   const jobs = {} as Record<ClientName, Jobs>
   for (const [at, name] of CLIENTS.entries()) {
-    const job = (base: number) => {
-      const segment = { partition: 0, base, next: base + 10, bytes: 100, plainBytes: 200, sealedAtMs: 1_000 }
-      return newJob({ ...segment, topicId, topicName: 'archived', maxAttempts: 2 }, 2_000)
-    }
-    const failure = { why: 'The batch is broken.', offset: 12, atMs: 4_000 }
-    const put = [
-      { ...job(at * 20), status: 'failed' as const, attempts: 2, startedAtMs: 3_000, tookMs: 5, failure },
-      job(at * 20 + 10),
-    ]
+    const put = [jobOf(topicId, at * 20, FAILED), jobOf(topicId, at * 20 + 10)]
     await documents.change({ topicId, topicName: 'archived' }, () => ({ answer: null, put }))
     const [failed, pending] = put.map(jobId)
     jobs[name] = { failed: failed!, pending: pending! }

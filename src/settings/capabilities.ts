@@ -12,11 +12,7 @@ export const capabilities = Object.freeze({
   sasl: { label: 'SASL', key: 'broker.sasl.enabled' },
   acls: { label: 'ACL enforcement', key: 'broker.acl.enabled' },
   export: { label: 'Message export', key: 'admin.message-export-enabled' },
-  'schema-registry': {
-    label: 'Schema registry',
-
-    key: 'schema-registry.enabled',
-  },
+  'schema-registry': { label: 'Schema registry', key: 'schema-registry.enabled' },
   'remote-tier': { label: 'Remote tier', key: 'storage.remote.path' },
   compaction: { label: 'Compaction', key: null },
   mcp: { label: 'MCP endpoint', key: 'mcp.enabled' },

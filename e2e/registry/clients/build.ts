@@ -1,9 +1,9 @@
 // Installs the client libraries of the registry into the cache, once: from PyPI, npm, the Go modules and
 // Maven Central.
 
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
-import { goCommand, installFromPyPI, runFor } from '../../installs.ts'
+import { existsSync, mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { goCommand, installFromNpm, installFromPyPI, runFor } from '../../installs.ts'
 import {
   GO_PROGRAM,
   GO_SOURCES,
@@ -20,17 +20,7 @@ async function installPython(): Promise<void> {
 }
 
 async function installNpm(): Promise<void> {
-  if (existsSync(NPM_FOLDER)) return
-  mkdirSync(NPM_FOLDER, { recursive: true })
-  writeFileSync(join(NPM_FOLDER, 'package.json'), '{ "private": true }\n')
-  // No package here needs a script to be installed.
-  const args = ['install', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefix', NPM_FOLDER]
-  await runFor(NPM_FOLDER, 'npm', [...args, ...NPM_PACKAGES], {
-    // The packages are for the Node that runs the tests. Debian's npm trusts the certificates of the machine; another
-    // npm needs this option.
-    NODE_OPTIONS: '--use-system-ca',
-    PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
-  })
+  if (!existsSync(NPM_FOLDER)) await installFromNpm(NPM_FOLDER, NPM_PACKAGES)
 }
 
 async function buildGo(): Promise<void> {

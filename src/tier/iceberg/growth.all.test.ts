@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isLong } from '../../../testing/at-length.ts'
 import {
   archiveSegments,
   LOCATION,
@@ -21,7 +22,7 @@ import { sweepOrphans } from './sweep-orphans.ts'
 import { manifestsOf } from './table.ts'
 import { versionKey } from './table-files.ts'
 
-const COMMITS = process.env.KETCH_LONG === '1' ? 10_000 : 1_000
+const COMMITS = isLong ? 10_000 : 1_000
 const PARTITIONS = 4
 const MB = 1024 * 1024
 
