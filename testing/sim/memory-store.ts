@@ -20,8 +20,11 @@ export type StoreFault = 'unavailable' | 'unknown-lost' | 'unknown-done'
 export interface StoreFaults {
   /** Sets the delay of each call in milliseconds, on the store's clock. 0 means within the same turn. */
   delay(verb: StoreVerb | 'all', ms: number): void
-  /** The next `times` calls of the verb fail with this fault. Several faults queue up in order. */
-  failNext(verb: StoreVerb, fault: StoreFault, times?: number): void
+  /**
+   * The next `times` calls of the verb fail with this fault. Several faults queue up in order. Returns a function that
+   * takes back all faults of the verb that are left.
+   */
+  failNext(verb: StoreVerb, fault: StoreFault, times?: number): () => void
   /** Every call of the verb waits before its effect, until the test calls the returned function. */
   hold(verb: StoreVerb | 'all'): () => void
   /**
@@ -131,6 +134,7 @@ function faceOf(clock: Clock, held: contents.Contents, life: number): MemoryStor
         const queue = failures.get(verb) ?? []
         for (let i = 0; i < times; i++) queue.push(fault)
         failures.set(verb, queue)
+        return () => failures.delete(verb)
       },
       hold(verb) {
         const { promise, resolve } = Promise.withResolvers<void>()
