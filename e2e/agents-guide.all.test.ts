@@ -2,8 +2,7 @@
 // names exists, that its settings are ones that a broker takes, and that its clients send the token to the endpoint.
 
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +11,7 @@ import { fullKey, keys } from '../src/settings/settings.ts'
 import { metricRows } from '../src/telemetry/metrics.ts'
 import { ownMachineAbsence } from '../testing/own-machine.ts'
 import { withoutSettings } from '../testing/process.ts'
+import { temporaryFolder } from '../testing/temporary-folder.ts'
 import { commandsOf, type Row, runRows } from './page.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -68,8 +68,7 @@ test('each client of the guide is told the endpoint and sends a bearer token', (
 
 test('the commands of the guide do what it says', { skip: ownMachineAbsence() ?? false, timeout: 300_000 }, async t => {
   assert.equal(commands.length, PRINTS.length, commands.join('\n'))
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-')
   await writeFile(join(folder, 'ketch'), `#!/bin/sh\nexec ${root}ketch "$@"\n`)
   await chmod(join(folder, 'ketch'), 0o755)
   const env = {

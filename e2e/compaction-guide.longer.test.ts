@@ -2,8 +2,7 @@
 // and metric that the page names exists.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +11,7 @@ import { topicConfigs } from '../src/settings/topic-configs.ts'
 import { metricRows } from '../src/telemetry/metrics.ts'
 import { ownMachineAbsence } from '../testing/own-machine.ts'
 import { withoutSettings } from '../testing/process.ts'
+import { temporaryFolder } from '../testing/temporary-folder.ts'
 import { commandsOf, type Row, runRows } from './page.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -53,8 +53,7 @@ test('the commands of the guide do what it says', { skip: ownMachineAbsence() ??
     commandsOf(page).filter(command => command !== ''),
     ROWS.map(({ command }) => command),
   )
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-')
   const env = {
     ...withoutSettings(process.env),
     // It replaces the terminal that would ask a reader.

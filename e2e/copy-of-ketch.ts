@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '../testing/eventually.ts'
 import { freePort, withoutSettings } from '../testing/process.ts'
+import { temporaryFolder } from '../testing/temporary-folder.ts'
 
 /** The first start of a fresh copy downloads all packages. */
 const LONGEST_START_MS = 240_000
@@ -17,8 +17,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** Makes a folder that is removed with the test. */
 export async function folderOf(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-')
   return folder
 }
 

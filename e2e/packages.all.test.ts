@@ -16,6 +16,7 @@ import { askHttp } from '../testing/ask-http.ts'
 import type { CleanUp } from '../testing/broker.ts'
 import { batchOf, produceTo } from '../testing/kafka.ts'
 import { startBrokerProcess } from '../testing/process.ts'
+import { temporaryFolder } from '../testing/temporary-folder.ts'
 import { createTopic } from '../testing/topic.ts'
 import { connect } from '../testing/wire.ts'
 import { runToEnd } from './command.ts'
@@ -35,8 +36,7 @@ function run(cwd: string, env: Readonly<Record<string, string>>, ...command: rea
 test('the packages install without running their scripts, and the broker has everything that it needs of them', {
   timeout: 280_000,
 }, async t => {
-  const checkout = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(checkout, { recursive: true, force: true }))
+  const checkout = await temporaryFolder(t, 'ketch-')
   for (const name of ['package.json', 'package-lock.json', '.npmrc', 'scripts', 'src'])
     await cp(join(root, name), join(checkout, name), { recursive: true })
   // npm refuses a package with a script that package.json does not name, and no command runs the script.

@@ -3,14 +3,14 @@
 // added to one of the two.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { ownMachineAbsence } from '../testing/own-machine.ts'
 import { withoutSettings } from '../testing/process.ts'
 import { hasProgram } from '../testing/programs.ts'
+import { temporaryFolder } from '../testing/temporary-folder.ts'
 import { commandsOf, type Row, runRows } from './page.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -56,8 +56,7 @@ test('the commands of the README do what the README says, exactly as written and
   skip: ownMachineAbsence() ?? false,
   timeout: 120_000,
 }, async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-')
   const [, shipped] = /password of the user `admin`: it is `([^`]+)`/.exec(readme)!
   const env = {
     ...withoutSettings(process.env),

@@ -2,14 +2,14 @@
 // what a client without them gets. Each block of settings on the page must be one that a broker takes.
 
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { loadSettings } from '../src/settings/load.ts'
 import { ownMachineAbsence } from '../testing/own-machine.ts'
 import { withoutSettings } from '../testing/process.ts'
+import { temporaryFolder } from '../testing/temporary-folder.ts'
 import { commandsOf, type Row, runRows } from './page.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -47,8 +47,7 @@ test('the ten commands of the guide do what it says, and a stranger gets nothing
   skip: ownMachineAbsence() ?? false,
   timeout: 120_000,
 }, async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-')
   await writeFile(join(folder, 'ketch'), `#!/bin/sh\nexec ${root}ketch "$@"\n`)
   await chmod(join(folder, 'ketch'), 0o755)
   const [, librdkafka] = /^librdkafka \(kcat[^\n]*\n\n```ini\n([^`]*)```/m.exec(page)!

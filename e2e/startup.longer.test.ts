@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -13,6 +12,7 @@ import { makeCertificate, noOpenssl } from '../testing/certificate.ts'
 import { writeKeytab } from '../testing/kerberos-client.ts'
 import { freePort, startBrokerProcess } from '../testing/process.ts'
 import { seed } from '../testing/seed.ts'
+import { temporaryFolder } from '../testing/temporary-folder.ts'
 import { type Ended, runToEnd } from './command.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -24,8 +24,7 @@ function run(cwd: string, ...args: readonly string[]): Promise<Ended> {
 }
 
 async function folder(t: TestContext): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(made, { recursive: true, force: true }))
+  const made = await temporaryFolder(t, 'ketch-')
   return made
 }
 

@@ -1,9 +1,6 @@
 // Tables of topics in a folder, each made by a holder of the lease, and the catalog's view of them. It stands for the
 // remote tier of a broker.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Clock, systemClock } from '../src/base/clock.ts'
 import { systemRandom } from '../src/base/random.ts'
 import type { CatalogSource } from '../src/http/route.ts'
@@ -18,6 +15,7 @@ import type { CleanUp } from './broker.ts'
 import { PromptClock } from './iceberg-table.ts'
 import { type Holder, newHolder, SEALED_AT } from './offloading.ts'
 import { createMemoryStore } from './sim/memory-store.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export interface CatalogTables {
   readonly objects: Objects
@@ -32,8 +30,7 @@ export interface CatalogTables {
 }
 
 export async function catalogTables(cleanUp: CleanUp, clock = new PromptClock(SEALED_AT)): Promise<CatalogTables> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-tables-')
   const deps = { clock: systemClock as Clock, random: systemRandom, warn: () => {} }
   const objects = await openFolder(folder, deps)
   const encoders = new EncoderThreads(systemClock, 2)

@@ -1,10 +1,9 @@
 // Creates certificates and their keys for one test, with OpenSSL.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CleanUp } from './broker.ts'
 import { hasProgram, outputOf } from './programs.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export const noOpenssl: string | false = hasProgram('openssl') ? false : 'SKIPPED openssl: apt-get install openssl'
 
@@ -66,8 +65,7 @@ export async function makeAuthority(cleanUp: CleanUp): Promise<Authority> {
 }
 
 async function makeFolder(cleanUp: CleanUp): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-certificate-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-certificate-')
   return folder
 }
 

@@ -2,13 +2,13 @@
 // must find exactly this kind of anomaly.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { seededRandom } from '../src/base/random.ts'
 import { type AnomalyKind, checkHistory, describeAnomalies, type Expectations } from './checker.ts'
 import { type Begun, type History, type Micro, type Op, recordHistory, type Seen } from './history.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 type Editable = { -readonly [K in keyof Op]: Op[K] }
 
@@ -492,8 +492,7 @@ test('values that are sent twice and processes that begin twice are mistakes of 
 })
 
 test('a history is written as one operation per line, as it happened', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-history-'))
-  t.after(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder(t, 'ketch-history-')
   const path = join(folder, 'history.ndjson')
   const history = recordHistory({ path, node: 'n7' })
   const value = history.value()

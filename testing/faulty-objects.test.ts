@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../src/base/clock.ts'
 import { seededRandom, systemRandom } from '../src/base/random.ts'
 import { openFolder } from '../src/tier/objects/folder.ts'
 import { ObjectStoreError } from '../src/tier/objects/objects.ts'
 import { faultyObjects, type ObjectFaults, type ObjectVerb } from './faulty-objects.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 async function open(t: TestContext, faults: ObjectFaults, before?: (verb: ObjectVerb, key: string) => void) {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-objects-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const inner = await openFolder(folder, { clock: systemClock, random: systemRandom, warn: assert.fail })
   t.after(() => inner.close())
   const options = { clock: systemClock, random: seededRandom(1), faults, ...(before === undefined ? {} : { before }) }

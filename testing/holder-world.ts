@@ -2,9 +2,6 @@
 // hand: sealed segments with their batches, and the documents that their leaders would write.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type Clock, systemClock } from '../src/base/clock.ts'
 import { seededRandom } from '../src/base/random.ts'
 import type { Catalogue, Topic } from '../src/log/catalogue.ts'
@@ -27,6 +24,7 @@ import type { CleanUp } from './broker.ts'
 import { type SealedForTest, sealed } from './offloading.ts'
 import type { S3Stub } from './s3-stub.ts'
 import { createMemoryStore } from './sim/memory-store.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export const TOPIC_ID = 'AAAAAAAAAAAAAAAAAAAAAQ'
 
@@ -56,8 +54,7 @@ export function inBucket({ bucket, endpoint, options }: S3Stub): HolderWorldOpti
 export async function openHolderWorld(cleanUp: CleanUp, options: HolderWorldOptions = {}) {
   const { clock = systemClock } = options
   const store = options.store ?? createMemoryStore(clock)
-  const folder = options.path ?? (await mkdtemp(join(tmpdir(), 'ketch-tier-')))
-  if (options.path === undefined) cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = options.path ?? (await temporaryFolder(cleanUp, 'ketch-tier-'))
   const settings = testSettings({
     'storage.remote.path': folder,
     'storage.remote.iceberg.max-file-wait': 0,

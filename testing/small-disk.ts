@@ -14,10 +14,11 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
-import { mkdtemp, rm, rmdir } from 'node:fs/promises'
+import { mkdtemp, rmdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import type { CleanUp } from './broker.ts'
+import { temporaryFolder } from './temporary-folder.ts'
 
 export type FileSystem = 'tmpfs' | 'ext4'
 
@@ -71,8 +72,7 @@ export async function mountSmallDisk(
     })
     return path
   }
-  const images = await mkdtemp(join(tmpdir(), 'ketch-image-'))
-  cleanUp.after(() => rm(images, { recursive: true, force: true }))
+  const images = await temporaryFolder(cleanUp, 'ketch-image-')
   const image = join(images, 'disk')
   if (fileSystem === 'ext4') {
     run('truncate', '-s', `${sizeMiB}M`, image)

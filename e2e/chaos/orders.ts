@@ -1,13 +1,13 @@
 // Gives orders to brokers that were started with stop-at.ts: stop at a step of their work, or move the clock.
 
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { CleanUp } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import type { BrokerProcess } from '../../testing/process.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import type { Order, Signal } from './order.ts'
 import type { Run } from './run.ts'
 
@@ -38,8 +38,7 @@ export async function standsStill(pid: number): Promise<void> {
 
 /** `steps` is the URL of a module of steps. */
 export async function openOrders(cleanUp: CleanUp, steps: URL): Promise<Orders> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-orders-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-orders-')
   const url = pathToFileURL(fileURLToPath(new URL('./stop-at.ts', import.meta.url)))
   url.searchParams.set('orders', folder)
   url.searchParams.set('steps', steps.href)

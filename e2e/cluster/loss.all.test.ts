@@ -2,8 +2,7 @@
 // crowd (crowd.ts). It is always the coordinator of their group, and it leads a third of their partitions.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { findCoordinator } from '../../src/protocol/messages/find-coordinator.ts'
@@ -11,6 +10,7 @@ import { metadata } from '../../src/protocol/messages/metadata.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { noRedis, startRedis, startRedisCluster } from '../../testing/redis.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTopicOfAll } from '../../testing/topic.ts'
 import { connect, type Wire } from '../../testing/wire.ts'
 import { runCommand } from '../command.ts'
@@ -121,8 +121,7 @@ test('kcat, Python and Java go on through kills of the brokers that they use, on
   timeout: 480_000,
 }, async t => {
   const { uri } = await startRedisCluster(t)
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-crowd-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-crowd-')
   const config = join(folder, 'producer.properties')
   await writeFile(config, JAVA_PRODUCER_CONFIG)
   await loseAndRegain(t, { 'svc.redis.uri': uri, 'svc.redis.cluster': 'true' }, commonCast(config))

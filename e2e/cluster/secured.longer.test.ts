@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { BROKER_MECHANISM, greetBroker } from '../../src/auth/sasl/broker-mechanism.ts'
@@ -36,6 +35,7 @@ import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts
 import { noRedis, startRedis } from '../../testing/redis.ts'
 import { openTestStore } from '../../testing/redis-store.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { connect } from '../../testing/wire.ts'
 
 const ids = [1, 2, 3]
@@ -59,8 +59,7 @@ function keytabOf(realm: string, parts: readonly string[]): Buffer {
 }
 
 async function gssapiSettings(t: TestContext): Promise<Readonly<Record<string, string>>> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-keytab-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-keytab-')
   const file = join(folder, 'kafka.keytab')
   await writeFile(file, keytabOf('KETCH.TEST', ['kafka', 'localhost']), { mode: 0o600 })
   return {

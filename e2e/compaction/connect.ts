@@ -5,8 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { appendFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { appendFile, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inspect, isDeepStrictEqual } from 'node:util'
@@ -20,6 +19,7 @@ import { freePort } from '../../testing/free-port.ts'
 import { classPathOf, fetchJars, type Jars } from '../../testing/jars.ts'
 import type { BrokerProcess } from '../../testing/process.ts'
 import { noRedis } from '../../testing/redis.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { type Running, startCommand } from '../command.ts'
 import { JAVA_FLAGS } from '../java/jars.ts'
@@ -307,8 +307,7 @@ export async function restartConnect(
   { restarts, seed }: { readonly restarts: number; readonly seed: number },
 ): Promise<ConnectReport> {
   const random = seededRandom(seed)
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-connect-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-connect-')
   const [input, output] = [join(folder, 'input'), join(folder, 'output')]
   await writeFile(join(folder, 'other'), 'one line\n')
   const port = await freePort()

@@ -2,14 +2,14 @@
 // has come, which the Kafka protocol does not show. This file compares nothing.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adminClient } from '../../testing/admin-client.ts'
 import { startApacheKafka } from '../../testing/apache-kafka.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { type BrokerProcess, startBrokerProcess } from '../../testing/process.ts'
 import { startRedis } from '../../testing/redis.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 
 export const STORES = ['embedded', 'redis'] as const
 export type Store = (typeof STORES)[number]
@@ -61,9 +61,8 @@ export async function startCleaningProcess(
   store: Store,
   settings: Readonly<Record<string, string>> = {},
 ): Promise<BrokerProcess> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-compaction-'))
+  const folder = await temporaryFolder(cleanUp, 'ketch-compaction-')
   const redis = store === 'redis' ? { 'svc.redis.uri': (await startRedis(cleanUp)).uri } : {}
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
   return await startBrokerProcess(cleanUp, {
     folder,
     settings: {

@@ -5,8 +5,7 @@
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rm } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -19,6 +18,7 @@ import { classPathOf, fetchJars, type Jars } from '../../testing/jars.ts'
 import type { BrokerProcess } from '../../testing/process.ts'
 import { hasProgram } from '../../testing/programs.ts'
 import { noRedis } from '../../testing/redis.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { type Running, runCommand, startCommand } from '../command.ts'
 import { JAVA_FLAGS } from '../java/jars.ts'
@@ -287,8 +287,7 @@ export async function killStreams(
   { kills, seed, spareMs }: StreamsRun,
 ): Promise<StreamsReport> {
   const random = seededRandom(seed)
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-streams-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-streams-')
   await createTopic(broker, TOPIC, PARTITIONS)
   const application = new Application(broker.address, await compile(folder), folder, spareMs)
   cleanUp.after(async () => application.close())

@@ -2,11 +2,11 @@
 // checkout under the names by which people call them.
 
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from '../../scripts/node24.mjs'
 import type { CleanUp } from '../../testing/broker.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { runToEnd } from '../command.ts'
 import { JAVA_ARGUMENTS } from '../java/jars.ts'
 
@@ -29,8 +29,7 @@ export interface CommandShell {
 
 /** Opens a shell. `ketch` finds the password of its user in the environment. */
 export async function openCommandShell(cleanUp: CleanUp, password: string): Promise<CommandShell> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-commands-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-commands-')
   const write = (name: string, content: string) => writeFile(join(folder, name), content)
   const writeProgram = async (name: string, content: string) => {
     await write(name, content)

@@ -2,8 +2,6 @@
 // VIEWER, and a client of the admin API to prepare and to check what a browser does.
 
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isConsoleBuilt } from '../../scripts/console-build.mjs'
 import { root } from '../../scripts/node24.mjs'
@@ -11,6 +9,7 @@ import type { Values } from '../../src/settings/settings.ts'
 import { type AdminClient, signInAt } from '../../testing/admin-client.ts'
 import { type CleanUp, startBroker, type TestBroker } from '../../testing/broker.ts'
 import { startRedis } from '../../testing/redis.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 
 export const ADMIN = Object.freeze({ username: 'ada', password: 'correct horse battery', role: 'ADMIN' })
 export const VIEWER = Object.freeze({ username: 'vic', password: 'only looking around', role: 'VIEWER' })
@@ -66,8 +65,7 @@ export async function startTieredWorld(
   store: StoreName,
   overrides: Partial<Values> = {},
 ): Promise<TieredWorld> {
-  const tables = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  cleanUp.after(() => rm(tables, { recursive: true, force: true }))
+  const tables = await temporaryFolder(cleanUp, 'ketch-tables-')
   const world = await startWorld(cleanUp, store, {
     'storage.remote.path': tables,
     'storage.remote.iceberg.target-file-size': FULL_FILE_BYTES,

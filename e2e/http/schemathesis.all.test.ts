@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Values } from '../../src/settings/settings.ts'
@@ -9,6 +8,7 @@ import { isLong } from '../../testing/at-length.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { type Roles, roleSettings, signInRoles } from '../../testing/http-roles.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { judgesAbsence, SCHEMATHESIS } from './judges.ts'
 
 const absence = judgesAbsence('schemathesis')
@@ -42,8 +42,7 @@ async function runSchemathesis(t: TestContext, role: keyof typeof EXAMPLES, sett
     { hasHttp: true },
   )
   const roles = await signInRoles(url)
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-schemathesis-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-schemathesis-')
   const authorization = `Basic ${Buffer.from(roles.basic('ADMIN').join(':')).toString('base64')}`
   const document = await fetch(`${url}/v3/api-docs`, { headers: { authorization } })
   await writeFile(join(folder, 'openapi.json'), await document.text())

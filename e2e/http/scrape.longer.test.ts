@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { offsetCommit } from '../../src/protocol/messages/offset-commit.ts'
@@ -10,6 +7,7 @@ import { metricRows } from '../../src/telemetry/metrics.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { batchOf, produceTo } from '../../testing/kafka.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { judgesAbsence, PYTHON } from './judges.ts'
 
@@ -36,8 +34,7 @@ function read(format: 'openmetrics' | 'text', scrape: string): readonly Sample[]
 
 /** Returns the URL of the scrape of a broker that has stored a record and knows a group. */
 async function startWorking(t: TestContext): Promise<string> {
-  const tables = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  t.after(() => rm(tables, { recursive: true, force: true }))
+  const tables = await temporaryFolder(t, 'ketch-tables-')
   const broker = await startBroker(
     t,
     {

@@ -2,14 +2,12 @@
 // client reads everything again, from the tables.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { deleteRecords } from '../../src/protocol/messages/delete-records.ts'
 import { listOffsets } from '../../src/protocol/messages/list-offsets.ts'
 import type { Values } from '../../src/settings/settings.ts'
 import { type CleanUp, startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { CODECS, makeRecords, type Received } from '../client.ts'
 import { kafkaJs } from '../kafkajs/client.ts'
@@ -51,8 +49,7 @@ const inLake = ({ bucket, endpoint, region, keyId, secret }: Lake): Partial<Valu
 })
 
 export async function openBrokerWorld(cleanUp: CleanUp, lake: Lake | null = null): Promise<World> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-tables-')
   const place = lake === null ? { 'storage.remote.path': folder } : inLake(lake)
   const broker = await startBroker(cleanUp, { ...SETTINGS, ...place }, { hasHttp: true })
   const catalog = `${broker.url}/iceberg`

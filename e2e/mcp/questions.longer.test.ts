@@ -2,9 +2,6 @@
 // answer equals the one that the admin API gives.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fetch as fetchRecords } from '../../src/protocol/messages/fetch.ts'
 import { type AgentWorld, startAgentWorld } from '../../testing/agent-reads.ts'
@@ -12,6 +9,7 @@ import type { AskHttp } from '../../testing/ask-http.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { append, commit, enter } from '../../testing/group-calls.ts'
 import { fetchFrom } from '../../testing/kafka.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTopic } from '../../testing/topic.ts'
 
 const MOST_CALLS = 3
@@ -206,8 +204,7 @@ function peakOf(samples: readonly Row[]) {
 }
 
 async function start(t: TestContext): Promise<AgentWorld> {
-  const tables = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  t.after(() => rm(tables, { recursive: true, force: true }))
+  const tables = await temporaryFolder(t, 'ketch-tables-')
   const world = await startAgentWorld(t, {
     'storage.remote.path': tables,
     'storage.worker.tick-interval': 100,

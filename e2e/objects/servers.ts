@@ -4,8 +4,7 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { S3Options } from '../../src/tier/objects/s3-client.ts'
 import type { CleanUp } from '../../testing/broker.ts'
@@ -13,6 +12,7 @@ import { CACHE } from '../../testing/cache.ts'
 import { endWithUs } from '../../testing/end-with-us.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { freePort } from '../../testing/free-port.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 
 export const MOTO = 'moto[server]==5.2.5'
 export const MOTO_FOLDER = join(CACHE, MOTO)
@@ -58,8 +58,7 @@ export const FOREIGN_SERVERS: readonly ForeignServer[] = [
     absence: absence('versitygw', versityServer),
     async start(cleanUp) {
       const port = await freePort()
-      const folder = await mkdtemp(join(tmpdir(), 'ketch-versitygw-'))
-      cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+      const folder = await temporaryFolder(cleanUp, 'ketch-versitygw-')
       // A bucket is a folder. It keeps checksums in extended attributes; in files beside them (`--sidecar`) a reader
       // would see the checksum of one object and the bytes of the one that replaces it.
       await mkdir(join(folder, BUCKET))

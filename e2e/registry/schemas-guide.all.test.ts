@@ -2,8 +2,7 @@
 // each setting and topic config that the page names exists. A program differs from the page only in the ports.
 
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +10,7 @@ import { fullKey, keys } from '../../src/settings/settings.ts'
 import { topicConfigs } from '../../src/settings/topic-configs.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { ketch } from '../../testing/run-ketch.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { runCommand } from '../command.ts'
 import { FOLDER as KAFKA_JS_FOLDER } from '../confluent-js/client.ts'
 import { goCommand } from '../installs.ts'
@@ -99,8 +99,7 @@ async function linkPackages(folder: string): Promise<void> {
 }
 
 async function newFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-guide-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-guide-')
   return folder
 }
 

@@ -2,9 +2,7 @@
 // ask them with the raw client. All brokers run in the process of the test.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
 import { seededRandom } from '../../src/base/random.ts'
 import { fetch } from '../../src/protocol/messages/fetch.ts'
@@ -19,6 +17,7 @@ import { eventually } from '../../testing/eventually.ts'
 import { inBucket } from '../../testing/holder-world.ts'
 import { startRedis } from '../../testing/redis.ts'
 import { startS3Stub } from '../../testing/s3-stub.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import type { Wire } from '../../testing/wire.ts'
 
 /** Rounds follow each other at once, and no segment waits for another one. */
@@ -86,8 +85,7 @@ export const STORES = {
 }
 
 async function folderOf(cleanUp: CleanUp): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-remote-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-remote-')
   return folder
 }
 

@@ -2,11 +2,11 @@
 // its local part, deletions into its cold part, and a console consumer that reads from its beginning.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { encodeBatch } from '../../src/protocol/records.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { startTools, type Tool, toolsAbsence } from '../tools/tools.ts'
 import { allCold, inReverse, offsetOf, PLACES, sendAll, startTiered, TIME } from './tiered.ts'
 
@@ -30,8 +30,7 @@ const batches = (from: number) =>
 test("Kafka's tools make, ask, read and cut a topic of the remote tier", { skip, timeout: 300_000 }, async t => {
   const cleanUp = inReverse(t)
   const broker = await startTiered(cleanUp, (await PLACES.folder(cleanUp)).values)
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-tools-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-tools-')
   const tools = startTools(cleanUp)
   const run = async (tool: Tool, ...args: string[]) => {
     const printed = await tools.run(tool, ['--bootstrap-server', `127.0.0.1:${broker.port}`, ...args])

@@ -1,11 +1,11 @@
 // Runs the verbs against Ketch and against Apache Kafka, and compares their output line by line.
 
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { startApacheKafka } from '../../testing/apache-kafka.ts'
 import type { CleanUp } from '../../testing/broker.ts'
 import { freePort, startBrokerProcess } from '../../testing/process.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { openKafka } from '../kafkajs/client.ts'
 import { type Difference, differences } from './differences.ts'
 import { type Printed, startTools, type Tool, type Tools } from './tools.ts'
@@ -28,8 +28,7 @@ const SERVER_FIRST: ReadonlySet<Tool> = new Set(['kafka-metadata-quorum', 'kafka
 
 /** Compares every verb, in order, and yields each comparison when it is made. */
 export async function* compareTools(cleanUp: CleanUp): AsyncGenerator<Comparison> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-tools-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-tools-')
   for (const [name, text] of Object.entries(FILES)) await writeFile(join(folder, name), text)
   // Both serve rules only with ACLs. The only client may do everything, on a listener without SASL.
   const port = await freePort()

@@ -1,13 +1,13 @@
 // Kafka's command-line tools against three brokers on one Redis: replication factors, assignments, and their change.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { eventually } from '../../testing/eventually.ts'
 import { startBrokerProcess } from '../../testing/process.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { startTools, type Tool, toolsAbsence } from './tools.ts'
 
 const skip = toolsAbsence() ?? noRedis
@@ -21,8 +21,7 @@ test("Kafka's tools create topics with replicas, show them while a broker is awa
   skip,
   timeout: 240_000,
 }, async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-tools-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-tools-')
   const redis = await startRedis(t)
   const brokers = await Promise.all(
     [1, 2, 3].map(id =>

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { openBuild } from './build.ts'
 
 async function folder(t: TestContext): Promise<string> {
-  const made = await mkdtemp(join(tmpdir(), 'ketch-build-'))
-  t.after(() => rm(made, { recursive: true, force: true }))
+  const made = await temporaryFolder(t, 'ketch-build-')
   await writeFile(join(made, 'package.json'), '{"name":"ketch","version":"1.2.3"}')
   return made
 }

@@ -1,13 +1,11 @@
 // The verbs of the remote tier, against a real broker with a folder of tables.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startBroker } from '../../testing/broker.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { ketch } from '../../testing/run-ketch.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { produce } from '../protocol/messages/produce.ts'
 import { encodeBatch } from '../protocol/records.ts'
@@ -16,8 +14,7 @@ import type { Values } from '../settings/settings.ts'
 const REMOTE = { 'remote.storage.enable': 'true', 'segment.ms': '1', 'retention.ms': '-1', 'local.retention.ms': '1' }
 
 async function started(t: TestContext, settings: Partial<Values> = {}) {
-  const path = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  t.after(() => rm(path, { recursive: true, force: true }))
+  const path = await temporaryFolder(t, 'ketch-tables-')
   const broker = await startBroker(
     t,
     {

@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { atLength } from '../../testing/at-length.ts'
 import { startBroker } from '../../testing/broker.ts'
@@ -9,13 +6,13 @@ import { SAMPLE } from '../../testing/contract.ts'
 import { checkContract } from '../../testing/contract-walk.ts'
 import { roleSettings } from '../../testing/http-roles.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { createTopic } from '../../testing/topic.ts'
 import { offsetCommit } from '../protocol/messages/offset-commit.ts'
 import type { Values } from '../settings/settings.ts'
 
 async function folderOf(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-tables-')
   return folder
 }
 

@@ -4,8 +4,7 @@
 
 import assert from 'node:assert/strict'
 import { createHmac, createPublicKey, type JsonWebKey } from 'node:crypto'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startBroker } from '../../testing/broker.ts'
@@ -17,6 +16,7 @@ import { closedByBroker, handshake, sendToken } from '../../testing/sasl.ts'
 import { authenticate as scram } from '../../testing/scram-client.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { connect, type Wire } from '../../testing/wire.ts'
 import { KIND, makeCredential, rowsOf } from '../auth/clients/credential-record.ts'
 import type { SaslMechanism } from '../auth/sasl/mechanism.ts'
@@ -38,8 +38,7 @@ const CONTROL_A = '\u0001'
 async function start(t: TestContext, { clock = systemClock as Clock, more = {} as Partial<Values> } = {}) {
   const { certificateFile, keyFile } = await makeCertificate(t)
   const provider = await startProvider(t, await makeKey('RS256'))
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-mechanisms-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-mechanisms-')
   const keytab = join(folder, 'kafka.keytab')
   const serviceKey = { principal: SERVICE, kvno: 3, enctype: 18, bytes: random.bytes(32) }
   await writeFile(keytab, writeKeytab([serviceKey]), { mode: 0o600 })

@@ -2,9 +2,6 @@
 // stream. segments.test.ts tests the rule by which a segment ends.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { CleanUp } from '../../testing/broker.ts'
 import { type OpenedLogs, openLogsOn } from '../../testing/open-logs.ts'
@@ -13,6 +10,7 @@ import { openTestStore } from '../../testing/redis-store.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
 import { batchOf, openLogWorld, readAll } from '../../testing/sim/logs.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { systemClock } from '../base/clock.ts'
 import { seededRandom } from '../base/random.ts'
 import { isRefusal } from '../protocol/errors.ts'
@@ -358,8 +356,7 @@ const stores: readonly {
     name: 'the embedded store',
     skip: false,
     async make(t) {
-      const path = await mkdtemp(join(tmpdir(), 'ketch-'))
-      t.after(() => rm(path, { recursive: true, force: true }))
+      const path = await temporaryFolder(t, 'ketch-')
       const rest = { fsync: 'always', fsyncIntervalMs: 50, journalFileBytes: 1 << 24, clock: systemClock } as const
       return () => openEmbeddedStore({ path, ...rest, report: () => {} })
     },

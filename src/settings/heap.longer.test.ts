@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { fullKey, keys, settingsTable } from './settings.ts'
 
 const SECRETS = keys.filter(key => {
@@ -29,8 +29,7 @@ writeHeapSnapshot('snapshot')
 `
 
 test('no secret of the settings is in a heap snapshot', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-heap-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-heap-')
   const marker = 'sesame-4c1d7e'
   const given = SECRETS.map(key => `${fullKey(key)}: ${marker}-${key}-${'x'.repeat(32)}`)
   await writeFile(join(folder, 'svc.yaml'), `${given.join('\n')}\nsvc.namespace: seen-7a2b\n${BESIDE}\n`)

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { closeSync, ftruncateSync, openSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { loadSettings } from './load.ts'
 import { readPlainFile } from './plain-file.ts'
 
 test('a settings file is a regular file of limited size, and the error names any other kind of file at once', async t => {
-  const cwd = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(cwd, { recursive: true, force: true }))
+  const cwd = await temporaryFolder(t, 'ketch-')
   const load = (path: string) => loadSettings({ argv: ['--config', path], env: {}, cwd, readFile: readPlainFile })
   assert.equal(spawnSync('mkfifo', [join(cwd, 'fifo')]).status, 0)
   const huge = openSync(join(cwd, 'huge'), 'w')
@@ -29,8 +28,7 @@ test('a settings file is a regular file of limited size, and the error names any
 })
 
 test('a read takes at most one byte of a file more than the limit', async t => {
-  const cwd = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(cwd, { recursive: true, force: true }))
+  const cwd = await temporaryFolder(t, 'ketch-')
   const path = join(cwd, 'file')
   for (const [text, expected] of [
     ['', ''],

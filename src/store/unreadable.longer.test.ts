@@ -4,9 +4,6 @@
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { suite, type TestContext, test } from 'node:test'
 import { signInAt } from '../../testing/admin-client.ts'
 import { atLength } from '../../testing/at-length.ts'
@@ -16,6 +13,7 @@ import { batchOf } from '../../testing/kafka.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
 import { openTestStore } from '../../testing/redis-store.ts'
 import { createMemoryStore } from '../../testing/sim/memory-store.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import type { Wire } from '../../testing/wire.ts'
 import { systemClock } from '../base/clock.ts'
 import { alterClientQuotas } from '../protocol/messages/alter-client-quotas.ts'
@@ -566,8 +564,7 @@ async function openShared(
 }
 
 async function openAlone(t: TestContext): Promise<World> {
-  const dir = await mkdtemp(join(tmpdir(), 'ketch-'))
-  t.after(() => rm(dir, { recursive: true, force: true }))
+  const dir = await temporaryFolder(t, 'ketch-')
   let store: Store | null = null
   const openStore = async () => {
     const rest = { fsync: 'interval', fsyncIntervalMs: 50, journalFileBytes: 1 << 24, clock: systemClock } as const

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { createPrivateKey, X509Certificate } from 'node:crypto'
-import { chmod, copyFile, mkdtemp, readFile, rm, symlink, unlink, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, readFile, symlink, unlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Certificate, makeAuthority, makeCertificate, noOpenssl } from '../../testing/certificate.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { SimulatedClock } from '../../testing/sim/clock.ts'
+import { temporaryFolder } from '../../testing/temporary-folder.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { SettingsError, testSettings, type Values } from '../settings/settings.ts'
 import { createLogger } from '../telemetry/logger.ts'
@@ -166,8 +167,7 @@ test('changed files replace the pair in use, even behind a link that is replaced
   skip: noOpenssl,
 }, async t => {
   const [first, second] = [await makeCertificate(t), await makeCertificate(t, 'DNS:second')]
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-links-'))
-  t.after(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder(t, 'ketch-links-')
   const links = { certificateFile: join(folder, 'tls.crt'), keyFile: join(folder, 'tls.key') }
   const pointTo = async (to: Certificate) => {
     for (const name of ['certificateFile', 'keyFile'] as const) {

@@ -114,6 +114,7 @@ export async function runRemoteRound(
   const passing = runOf(PASSING, PASSING_PARTITIONS, 2)
   let what = fault.name
   let keptId = ''
+  let passingId = ''
   const underWay: Promise<unknown>[] = []
   const limitMs = ROUND_LIMIT_MS + (fault.lastsMs ?? 0)
   const limit = sleep(systemClock, limitMs).then(() => {
@@ -125,7 +126,7 @@ export async function runRemoteRound(
     await makeTopic(brokers[0]!, KEPT, PARTITIONS, { ...keptConfigs(random), ...fault.configs })
     await makeTopic(brokers[0]!, PASSING, PASSING_PARTITIONS, PASSING_CONFIGS)
     keptId = await topicIdAt(brokers[0]!, KEPT)
-    const passingId = await topicIdAt(brokers[0]!, PASSING)
+    passingId = await topicIdAt(brokers[0]!, PASSING)
     const running = [
       runPlainProducer(run),
       runIdempotentProducer(run),
@@ -179,9 +180,15 @@ export async function runRemoteRound(
     await within(systemClock, END_MS, Promise.allSettled(underWay), () => null)
     await history.close()
     for (const [at, broker] of brokers.entries()) await writeFile(join(folder, `broker-${at + 1}.log`), broker.output())
-    const table = await within(systemClock, END_MS, faultsOf(world, keptId), () => 'it cannot be read in time')
+    const tables = [
+      { name: KEPT, id: keptId },
+      { name: PASSING, id: passingId },
+    ].map(async ({ name, id }) => {
+      const found = await within(systemClock, END_MS, faultsOf(world, name, id), () => 'cannot be read in time')
+      return `the table of ${name}: ${found}\n`
+    })
     throw new Error(
-      `seed ${seed} (${worldName(options)}; ${what}): ${(error as Error).message}\nthe table: ${table}\nthe history and the output of the brokers are in ${folder}`,
+      `seed ${seed} (${worldName(options)}; ${what}): ${(error as Error).message}\n${(await Promise.all(tables)).join('')}the history and the output of the brokers are in ${folder}`,
       { cause: error },
     )
   }
@@ -240,11 +247,11 @@ async function storeProblems({ redis, brokers }: World): Promise<readonly string
   return redis === null ? await auditFolder(brokers[0]!.folder) : (await auditRedis([redis])).problems
 }
 
-/** Resolves with the faults of a table after a failed round. */
-async function faultsOf({ objects, stub }: World, id: string): Promise<string> {
+/** Resolves with the faults of a topic's table after a failed round. */
+async function faultsOf({ objects, stub }: World, name: string, id: string): Promise<string> {
   if (stub !== null) stub.faultOf = () => null
   try {
-    const { faults } = await judgeTable(objects, { name: KEPT, id, known: new Map(), ends: null })
+    const { faults } = await judgeTable(objects, { name, id, known: new Map(), ends: null })
     return faults.length === 0 ? 'no fault' : faults.join('\n')
   } catch (error) {
     return String(error)

@@ -53,7 +53,7 @@ interface Needed {
   readonly finding: RegExp
 }
 
-const SEEDS = [5, 6, 7, 8]
+const SEEDS = [5, 6, 7, 8, 9, 10, 11, 12]
 
 const NEEDED: readonly Needed[] = [
   {

@@ -1,8 +1,6 @@
 // The world of a round of the remote tier: brokers on a store of their own, and the place of the tables. Each round has
 // a new one.
 
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { systemClock, within } from '../../../src/base/clock.ts'
 import { seededRandom } from '../../../src/base/random.ts'
@@ -16,6 +14,7 @@ import { type BrokerProcess, startBrokerProcess } from '../../../testing/process
 import { type RedisServer, startRedis } from '../../../testing/redis.ts'
 import { type S3Stub, startS3Stub } from '../../../testing/s3-stub.ts'
 import { mountSmallDisk, type SmallDisk } from '../../../testing/small-disk.ts'
+import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { connect } from '../../../testing/wire.ts'
 import { type Orders, openOrders } from '../orders.ts'
 import { readCounter } from '../redis/probing.ts'
@@ -134,8 +133,7 @@ function inBucket({ endpoint, options }: S3Stub): Readonly<Record<string, string
 }
 
 async function folderOf(cleanUp: CleanUp): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-remote-'))
-  cleanUp.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(cleanUp, 'ketch-remote-')
   return folder
 }
 

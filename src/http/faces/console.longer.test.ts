@@ -2,14 +2,14 @@
 // console.
 
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { brotliCompressSync, gzipSync } from 'node:zlib'
 import { signInAt } from '../../../testing/admin-client.ts'
 import { startBroker } from '../../../testing/broker.ts'
 import { type RawAnswer, sendRaw } from '../../../testing/http.ts'
+import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { pages } from '../../api/pages.ts'
 import type { Values } from '../../settings/settings.ts'
 import { SECURITY_HEADERS } from '../security-headers.ts'
@@ -46,8 +46,7 @@ async function writeBuild(folder: string, stamp = STAMP): Promise<void> {
 }
 
 async function start(t: TestContext, { isBuilt = true, ...settings }: Partial<Values> & { isBuilt?: boolean } = {}) {
-  const consoleFolder = await mkdtemp(join(tmpdir(), 'ketch-console-'))
-  t.after(() => rm(consoleFolder, { recursive: true, force: true }))
+  const consoleFolder = await temporaryFolder(t, 'ketch-console-')
   if (isBuilt) await writeBuild(consoleFolder)
   return { consoleFolder, ...(await startBroker(t, settings, { http: { consoleFolder } })) }
 }

@@ -2,8 +2,7 @@
 // of both tiers, and the numbers of storage-stats, from the broker that offloads and from one that does not.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rename, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type AdminClient, adminClient } from '../../../testing/admin-client.ts'
@@ -11,6 +10,7 @@ import { startBroker } from '../../../testing/broker.ts'
 import { createCluster } from '../../../testing/cluster.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { roleSettings, signInRoles } from '../../../testing/http-roles.ts'
+import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { createTopic } from '../../../testing/topic.ts'
 import { connect } from '../../../testing/wire.ts'
 import { produce } from '../../protocol/messages/produce.ts'
@@ -28,8 +28,7 @@ const segmentsOf = (topic: string, base: number | '' = '') =>
   `/api/v1/topics/${topic}/partitions/0/segments${base === '' ? '' : `/${base}`}`
 
 async function folderOf(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-tables-')
   return folder
 }
 

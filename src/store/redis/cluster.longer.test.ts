@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
+import { startProxy } from '../../../testing/proxy.ts'
 import { noRedis, type RedisCluster, type RedisServer, startRedisCluster } from '../../../testing/redis.ts'
 import { openTestLinks } from '../../../testing/redis-links.ts'
 import { openTestStore } from '../../../testing/redis-store.ts'
+import { sleep, systemClock } from '../../base/clock.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import { isStoreFailure } from '../store.ts'
 import { RedisError } from './client/redis-error.ts'
@@ -30,6 +32,7 @@ test('a Redis Cluster', { skip }, async t => {
   // All subtests share one cluster, because a start takes seconds. Each leaves it unchanged.
   const cluster = await startRedisCluster(t, { spares: 1 })
   await t.test('each key goes to the primary that has its slot', each => keysGoHome(each, cluster))
+  await t.test('a start waits 2.2 s for the map of slots of a busy node', each => slowStart(each, cluster))
   await t.test(
     'when a slot moves, reads follow it; a write is refused for certain, and the next one finds the slot',
     each => slotMoves(each, cluster),
@@ -55,6 +58,17 @@ async function keysGoHome(t: TestContext, cluster: RedisCluster) {
     assert.equal(await primary.ask('GET', key), 'x')
     await links.write(key).send(['DEL', key])
   }
+}
+
+async function slowStart(t: TestContext, cluster: RedisCluster) {
+  const proxy = await startProxy({ target: { port: cluster.primaries[0]!.port } })
+  t.after(() => proxy.close())
+  proxy.freeze('to-client')
+  const opening = openTestLinks(t, { ...FEW, 'redis.uri': `redis://127.0.0.1:${proxy.port}` })
+  await eventually('the start asks', () => proxy.connections === 1)
+  await sleep(systemClock, 2_200)
+  await proxy.heal()
+  assert.equal((await opening).links.primaries().length, 3)
 }
 
 async function slotMoves(t: TestContext, cluster: RedisCluster) {

@@ -1,13 +1,11 @@
 // The life of a table in a folder, and in a bucket whose store loses every fifth answer.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { auditTable } from '../../../testing/iceberg-audit.ts'
 import { archive, LOCATION, newTable, persistently, upload } from '../../../testing/iceberg-table.ts'
 import { everyNth, startS3Stub } from '../../../testing/s3-stub.ts'
+import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { ENDLESS } from '../../base/patience.ts'
 import { systemRandom } from '../../base/random.ts'
@@ -24,8 +22,7 @@ import { sweepOrphans } from './sweep-orphans.ts'
 const deps = { clock: systemClock, random: systemRandom, patience: ENDLESS }
 
 async function folder(t: TestContext): Promise<Objects> {
-  const path = await mkdtemp(join(tmpdir(), 'ketch-iceberg-'))
-  t.after(() => rm(path, { recursive: true }))
+  const path = await temporaryFolder(t, 'ketch-iceberg-')
   const warn = (text: string) => assert.fail(text)
   return openFolder(path, { clock: systemClock, random: systemRandom, warn })
 }

@@ -3,14 +3,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { NODE_FLAGS } from '../../../scripts/node24.mjs'
 import { endWithUs } from '../../../testing/end-with-us.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { mountSmallDisk, smallDiskAbsence } from '../../../testing/small-disk.ts'
+import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
 import { openFolder } from './folder.ts'
@@ -46,8 +46,7 @@ for (const fileSystem of ['tmpfs', 'ext4'] as const)
   })
 
 test('a process that is killed in a write leaves no part of an object', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-objects-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href)
   const program = `
     import { openFolder } from ${url('./folder.ts')}

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../testing/eventually.ts'
+import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
 import { openFolder } from './folder.ts'
@@ -13,8 +13,7 @@ import { ObjectStoreError } from './objects.ts'
 import { stageFile } from './staged-file.ts'
 
 async function folderOf(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-objects-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   return folder
 }
 

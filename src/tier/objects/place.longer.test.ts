@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { startS3Stub } from '../../../testing/s3-stub.ts'
+import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { systemClock } from '../../base/clock.ts'
 import { systemRandom } from '../../base/random.ts'
 import { openObjects, parsePlace } from './place.ts'
@@ -16,8 +14,7 @@ const isS3Loaded = () =>
   Object.keys(createRequire(import.meta.url).cache).some(path => path.includes('node_modules/@aws-sdk/'))
 
 test('the client of S3 is loaded for a bucket, and not for a folder', async t => {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-objects-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const inFolder = await openObjects(parsePlace(folder), {}, deps)
   t.after(() => inFolder.close())
   await inFolder.write('a', Buffer.from('a'))

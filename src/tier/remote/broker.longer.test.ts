@@ -2,9 +2,6 @@
 // to clients byte for byte, on both stores, from a folder and a bucket.
 
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { atLength } from '../../../testing/at-length.ts'
 import { startBroker, type TestBroker } from '../../../testing/broker.ts'
@@ -14,6 +11,7 @@ import { inBucket } from '../../../testing/holder-world.ts'
 import { auditTable } from '../../../testing/iceberg-audit.ts'
 import { noRedis, startRedis } from '../../../testing/redis.ts'
 import { everyNth, startS3Stub } from '../../../testing/s3-stub.ts'
+import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { createTopic, createTopicOfAll } from '../../../testing/topic.ts'
 import type { Wire } from '../../../testing/wire.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -43,8 +41,7 @@ const EARLIEST = -2
 const EARLIEST_LOCAL = -4
 
 async function folderOf(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-tables-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-tables-')
   return folder
 }
 
@@ -210,8 +207,7 @@ test('a broker that starts while the bucket is away serves what is local, and ta
   const stub = await startS3Stub(t)
   const { path, values } = inBucket(stub)
   const settings = { ...TICK, ...values, 'storage.remote.path': path! }
-  const dir = await mkdtemp(join(tmpdir(), 'ketch-away-'))
-  t.after(() => rm(dir, { recursive: true, force: true }))
+  const dir = await temporaryFolder(t, 'ketch-away-')
   const first = await startBroker(t, settings, { dir })
   await createTopic(first, 'orders', 1, { ...AT_ONCE, 'local.retention.ms': '-2' })
   const before = await first.connect()
@@ -233,8 +229,7 @@ test('new topics take their first records at the first request, and so does a br
   stub.faultOf = () => ({ delayMs: 5 })
   const { path, values } = inBucket(stub)
   const settings = { ...TICK, ...values, 'storage.remote.path': path!, 'storage.remote.iceberg.read.threads': 4 }
-  const dir = await mkdtemp(join(tmpdir(), 'ketch-new-'))
-  t.after(() => rm(dir, { recursive: true, force: true }))
+  const dir = await temporaryFolder(t, 'ketch-new-')
   const names = Array.from({ length: 30 }, (_, i) => `new-${i}`)
   const indexes = [0, 1, 2, 3]
   const first = await startBroker(t, settings, { dir })

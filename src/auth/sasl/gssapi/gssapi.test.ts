@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { inspect } from 'node:util'
@@ -17,6 +16,7 @@ import {
 import { mutate } from '../../../../testing/mutation.ts'
 import { seed } from '../../../../testing/seed.ts'
 import { SimulatedClock } from '../../../../testing/sim/clock.ts'
+import { temporaryFolder } from '../../../../testing/temporary-folder.ts'
 import { seededRandom } from '../../../base/random.ts'
 import { SettingsError, testSettings, type Values } from '../../../settings/settings.ts'
 import { createLogger } from '../../../telemetry/logger.ts'
@@ -50,8 +50,7 @@ async function open(
   t: TestContext,
   { keys = [newKey()], settings = {}, conf, mode = 0o600, keytab }: OpenOptions = {},
 ) {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-gssapi-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-gssapi-')
   const path = join(folder, 'kafka.keytab')
   const confFile = join(folder, 'krb5.conf')
   await writeFile(path, keytab ?? writeKeytab(keys))

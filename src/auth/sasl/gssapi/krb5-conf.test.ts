@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { temporaryFolder } from '../../../../testing/temporary-folder.ts'
 import { Krb5ConfError, readKrb5Conf } from './krb5-conf.ts'
 
 /** Reads krb5.conf of a folder with these files; `$FOLDER` in a text is the folder. */
 async function read(t: TestContext, files: Readonly<Record<string, string>>) {
-  const folder = await mkdtemp(join(tmpdir(), 'ketch-krb5-conf-'))
-  t.after(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder(t, 'ketch-krb5-conf-')
   await mkdir(join(folder, 'krb5.conf.d'))
   for (const [name, text] of Object.entries(files))
     await writeFile(join(folder, name), text.replaceAll('$FOLDER', folder))

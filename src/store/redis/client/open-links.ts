@@ -19,7 +19,7 @@ import type {
   Reply,
   SendOptions,
 } from './links.ts'
-import { Primary, type PrimaryOptions } from './primary.ts'
+import { CONNECT_MS, Primary, type PrimaryOptions } from './primary.ts'
 import { RedisError } from './redis-error.ts'
 import type { ServerLink } from './server-link.ts'
 import { Slots } from './slots.ts'
@@ -405,7 +405,12 @@ export class OpenRedisLinks implements RedisLinks {
     const name = `${clientName}-slots`
     const address = `${target.host}:${target.port}`
     try {
-      const connection = await connect(target, credentials, { name, withinMs: ASK_MS, clock, onLost: () => {} })
+      const connection = await connect(target, credentials, {
+        name,
+        withinMs: Math.min(CONNECT_MS, target.timeoutMs),
+        clock,
+        onLost: () => {},
+      })
       try {
         const ranges = parseSlots(await connection.send(['CLUSTER', 'SLOTS']), target.host)
         if (ranges.length === 0) throw new Error('it knows of no slots: the cluster is not made yet')

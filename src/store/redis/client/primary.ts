@@ -53,7 +53,7 @@ export interface PrimaryEvents {
 }
 
 /** The most milliseconds for a connect with the first INFO, even if the timeout of commands is longer. */
-const CONNECT_MS = 5000
+export const CONNECT_MS = 5000
 const WATCH_MS = 2000
 /** The timeout in milliseconds of INFO and PING on the connection that carries nothing else. */
 const PROBE_MS = 2000
