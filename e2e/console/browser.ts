@@ -103,13 +103,22 @@ export async function signIn(page: Page, username: string, password: string): Pr
 /** The rules of accessibility that hold for every page. */
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
-/** Returns the violations of the rules of accessibility, one line each. `rules` narrows them to some of axe's rules. */
-export async function violations(page: Page, rules?: readonly string[]): Promise<readonly string[]> {
+/**
+ * Returns the violations of the rules of accessibility, one line each: of the page, or only of the part that `inside`
+ * selects. `rules` narrows them to some of axe's rules.
+ */
+export async function violations(
+  page: Page,
+  { inside, rules }: { readonly inside?: string; readonly rules?: readonly string[] } = {},
+): Promise<readonly string[]> {
   if (!(await page.evaluate<boolean>('typeof axe === "object"'))) await page.evaluate(await readAxe())
   const runOnly = rules === undefined ? TAGS : { type: 'rule', values: rules }
   // The builder of the package opens a second page for each analysis and takes ten times as long.
   const options = JSON.stringify({ runOnly, resultTypes: ['violations'], preload: false })
-  const found = await page.evaluate<readonly Violation[]>(`axe.run(${options}).then(found => found.violations)`)
+  const part = inside === undefined ? 'document' : JSON.stringify(inside)
+  const found = await page.evaluate<readonly Violation[]>(
+    `axe.run(${part}, ${options}).then(found => found.violations)`,
+  )
   return found.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
 }
 
