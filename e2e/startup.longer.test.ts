@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { NODE_ENVIRONMENT, NODE_FLAGS } from '../scripts/node24.mjs'
 import { askHttp } from '../testing/ask-http.ts'
 import { atLength } from '../testing/at-length.ts'
 import { makeCertificate, noOpenssl } from '../testing/certificate.ts'
@@ -18,9 +19,9 @@ import { type Ended, runToEnd } from './command.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const main = join(root, 'src', 'main.ts')
 
-/** Runs the program until it ends, in a folder without a settings file. */
+/** Runs the program until it ends, in a folder without a settings file. The start is the same as the launcher's. */
 function run(cwd: string, ...args: readonly string[]): Promise<Ended> {
-  return runToEnd([process.execPath, '--disable-warning=ExperimentalWarning', main, ...args], { cwd, env: {} })
+  return runToEnd([process.execPath, ...NODE_FLAGS, main, ...args], { cwd, env: NODE_ENVIRONMENT })
 }
 
 async function folder(t: TestContext): Promise<string> {

@@ -1,5 +1,8 @@
 // The console on brokers with other settings: without sign-in, and with each capability on, off or absent. Every page
 // works, says why something is not there, and offers and asks for nothing that the broker does not have.
+//
+// Without sign-in the walk visits every page. With everything on it visits every second one, with everything off the
+// others, and over TLS every fourth one; the seed chooses them. `npm run console -- capabilities` visits all of them.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -14,8 +17,9 @@ import { makeCertificate } from '../../testing/certificate.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
 import { type Operation, operationOf } from './operations.ts'
+import { partOf } from './part.ts'
 import { NAMES, seed } from './seeded.ts'
-import { addressOf, leave, pageStops, settle } from './tour.ts'
+import { addressOf, leave, pageStops, type Stop, settle } from './tour.ts'
 import { ADMIN, ensureConsole, must, startTieredWorld, startWorld } from './world.ts'
 
 /** The frame of each page asks for these. */
@@ -30,11 +34,11 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
   })
   after(() => browser?.close())
 
-  /** Visits every page. Returns what is wrong, and the operations that controls name. */
-  async function walk({ page, complaints, refusals }: Visit) {
+  /** Visits the pages. Returns what is wrong, and the operations that controls name. */
+  async function walk({ page, complaints, refusals }: Visit, stops: readonly Stop[]) {
     const wrong: string[] = []
     const controls = new Set<string>()
-    for (const { name, address } of pageStops) {
+    for (const { name, address } of stops) {
       const before = [complaints.length, refusals.length] as const
       await page.goto(address)
       await settle(page)
@@ -157,7 +161,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
     // Users cannot be changed while there is no sign-in.
     await must(admin, 'POST', '/api/v1/topics', { name: NAMES.topic, partitions: 2 })
     const visited = await visit(t, browser, broker.url)
-    const { wrong, controls } = await walk(visited)
+    const { wrong, controls } = await walk(visited, pageStops)
     assert.deepEqual(wrong, [])
     assert.ok(controls.has('create topic') && controls.has('create acl'), [...controls].join(', '))
     assert.equal(await visited.page.locator('[data-banner=open-access]').count(), 1)
@@ -168,7 +172,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
     assert.equal(await visited.page.getByRole('button', { name: 'Sign out' }).count(), 0)
   })
 
-  for (const state of ['off', 'on'] as const)
+  for (const [row, state] of (['off', 'on'] as const).entries())
     test(`with everything ${state} that a setting switches`, { timeout: 180_000 }, async t => {
       const settings: Partial<Values> =
         state === 'off'
@@ -193,7 +197,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
       await visited.page.goto('/')
       await signIn(visited.page, ADMIN.username, ADMIN.password)
       await visited.page.getByRole('navigation', { name: 'Pages' }).waitFor()
-      assert.deepEqual((await walk(visited)).wrong, [])
+      assert.deepEqual((await walk(visited, partOf(pageStops, row, 2))).wrong, [])
       await checkCapabilities(visited.page, capabilities)
       const others = capabilities.filter(
         (each: Capability) => each.setting !== null && each.state !== 'absent' && each.state !== state,
@@ -218,7 +222,7 @@ describe('the console on a broker with other settings', { skip: noBrowser }, () 
     await visited.page.goto('/')
     await signIn(visited.page, ADMIN.username, ADMIN.password)
     await visited.page.getByRole('navigation', { name: 'Pages' }).waitFor()
-    assert.deepEqual((await walk(visited)).wrong, [])
+    assert.deepEqual((await walk(visited, partOf(pageStops, 0, 4))).wrong, [])
   })
 
   test('the commands say what the files of a secure listener leave open', { timeout: 180_000 }, async t => {

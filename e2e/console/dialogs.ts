@@ -1,13 +1,21 @@
 // Opens the dialogs of a page, and checks the manners of each: its name, where the focus is, and how it closes.
 
 import type { ElementHandle, Locator, Page } from 'playwright-core'
+import { systemClock } from '../../src/base/clock.ts'
 
 /** The controls that may open a dialog. A control of a form sends the form instead. */
 const OPENERS =
   'main :is(button[data-operation]:not([type=submit]), button[aria-haspopup=dialog]):not(:disabled), main [data-operation] > button:not([type=submit]):not(:disabled)'
 
-/** How long a dialog may take to open, in milliseconds: its part of the console may have to be loaded. */
+/**
+ * A dialog opens within this time in ms, because its part of the console may have to be loaded, or within this many
+ * times the time that the press takes, because the machine may be busy. Some controls open no dialog.
+ */
 const OPENS_WITHIN_MS = 3_000
+const OPENS_WITHIN_PRESSES = 20
+
+/** A dialog closes within this time in ms, also on a busy machine. */
+const CLOSES_WITHIN_MS = 15_000
 
 export interface Opener {
   /** The operation and the text, without the names of a row. */
@@ -37,9 +45,12 @@ export async function openersOf(page: Page): Promise<readonly Opener[]> {
 
 /** Presses the control. Resolves with the dialog; null if the control opens none. */
 export async function openDialog(page: Page, press: () => Promise<void>): Promise<Locator | null> {
+  const begunMs = systemClock.monotonic()
   await press()
+  const pressMs = systemClock.monotonic() - begunMs
   const dialog = page.locator('dialog[open]').last()
-  const isOpen = await dialog.waitFor({ timeout: OPENS_WITHIN_MS }).then(
+  const timeout = Math.max(OPENS_WITHIN_MS, OPENS_WITHIN_PRESSES * pressMs)
+  const isOpen = await dialog.waitFor({ timeout }).then(
     () => true,
     () => false,
   )
@@ -110,7 +121,7 @@ export function nameOf(page: Page): Promise<string> {
 }
 
 export function isGone(dialog: Locator): Promise<boolean> {
-  return dialog.waitFor({ state: 'detached', timeout: OPENS_WITHIN_MS }).then(
+  return dialog.waitFor({ state: 'detached', timeout: CLOSES_WITHIN_MS }).then(
     () => true,
     () => false,
   )

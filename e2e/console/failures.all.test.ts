@@ -1,8 +1,8 @@
 // Each answer that a page asks for fails in each way, one at a time: the page stays, says what failed with a way to try
 // again, and keeps its old data with its time. On a few pages no answer comes: the page says it once its patience ends.
 //
-// A first answer fails for every second request of a page; the seed chooses which ones. `npm run console -- failures`
-// takes all of them.
+// On each page old data stays in two of the four ways, and a first answer fails for every third request; the seed chooses
+// them, and the next page has the others. `npm run console -- failures` takes all of them.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -58,8 +58,10 @@ const OF_FRAME: ReadonlySet<string> = new Set(['describe session', 'show capabil
 /** Says that something failed: instead of content, or over old content. */
 const SAID = 'main :is([data-problem], [data-stale])'
 
-/** A failure is said within this time in ms. The console asks a second time after 1 s, beside the other tests. */
-const SAID_WITHIN_MS = 10_000
+/** A failure is said within this time in ms, also on a busy machine. The console asks a second time after 1 s. */
+const SAID_WITHIN_MS = 30_000
+/** After its patience a page says at once that no answer came. A second silent wait would take longer than this. */
+const PATIENCE_ENDS_WITHIN_MS = 12_000
 
 /** The time in ms in which most answers must begin (console/api/client.ts). */
 const PATIENCE_MS = 15_000
@@ -156,8 +158,8 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
           const length = (await page.locator('main').innerText()).length
           const wrong: string[] = []
 
-          // Old data stays with its time, in each way of failing, and is current again afterwards.
-          for (const fault of asked.size === 0 ? [] : Object.keys(FAILURES)) {
+          // Old data stays with its time, and is current again afterwards.
+          for (const fault of asked.size === 0 ? [] : partOf(Object.keys(FAILURES), row, 2)) {
             state.fault = { name: fault }
             await page.getByRole('button', { name: 'Refresh now' }).click()
             // The browser looks for it. Asking it again and again would cost more than the page itself.
@@ -183,7 +185,7 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
             .catch(() => wrong.push('does not recover'))
 
           // A first answer that fails is said in its place, with a way to try again.
-          for (const operation of partOf([...asked].sort(), row, 2)) {
+          for (const operation of partOf([...asked].sort(), row)) {
             state.fault = { name: '500', only: operation }
             await page.goto(address)
             await page.locator('main h1').first().waitFor()
@@ -232,9 +234,8 @@ describe('an answer that fails', { skip: noBrowser, concurrency: 2 }, () => {
         await page.goBack()
         await page.getByRole('heading', { name: title, level: 1 }).waitFor()
         await skeleton.waitFor()
-        // A second silent wait would be too long.
         const said = page.locator('main [data-problem=NO_ANSWER]').first()
-        await said.waitFor({ timeout: PATIENCE_MS + SAID_WITHIN_MS })
+        await said.waitFor({ timeout: PATIENCE_MS + PATIENCE_ENDS_WITHIN_MS })
         assert.match(await said.innerText(), /does not answer/)
         state.isHeld = false
         await page.getByRole('button', { name: 'Try again' }).first().click()

@@ -5,7 +5,10 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { NODE_FLAGS, root } from '../../scripts/node24.mjs'
 
-const WITH_PARTS = ['walk', 'journeys', 'hostile', 'wrong-answers', 'failures', 'address']
+const WITH_PARTS = [
+  ...['walk', 'journeys', 'hostile', 'wrong-answers', 'failures', 'address', 'capabilities', 'screen-reader'],
+  'polling',
+]
 
 const words = process.argv.slice(2)
 const files = (words.length === 0 ? WITH_PARTS : words).map(word => `e2e/console/${word}.all`)

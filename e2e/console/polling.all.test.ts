@@ -1,11 +1,14 @@
 // How often a page that its user leaves open asks the broker: little while it is seen, nothing while it is hidden or
 // its updates are paused, and never twice at once for the same answer.
+//
+// Each run watches every second page; the seed chooses them. `npm run console -- polling` watches all of them.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { AGENT_SETTINGS } from '../../testing/agent-client.ts'
 import { noBrowser, openBrowser, signIn, type Visit, visit } from './browser.ts'
+import { partOf } from './part.ts'
 import { seed } from './seeded.ts'
 import { seedTier } from './seeded-tier.ts'
 import { pageStops, settle } from './tour.ts'
@@ -65,8 +68,12 @@ test('a page asks little while it is seen, and nothing while it is hidden or pau
   const storageState = await first.page.context().storageState()
   await first.page.context().close()
 
-  const addresses = pageStops.filter(
-    ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|remote|jobs|users|calls/.test(name),
+  const addresses = partOf(
+    pageStops.filter(
+      ({ name }) => !name.includes(', ') || /overview|partitions|checks|local|remote|jobs|users|calls/.test(name),
+    ),
+    0,
+    2,
   )
   // The pages are opened one after the other, and then watched together. Each has a browser context of its own: tabs of
   // one context tell each other things.

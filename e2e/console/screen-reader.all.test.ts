@@ -1,6 +1,9 @@
 // Reads every page and dialog of the console as a screen reader gets it: from the accessibility tree of the browser.
 // Controls, images, tables and dialogs have names, headings form an outline, tables have header cells, the order of
 // the focus is the order on the screen, and a region that announces results is there before its text.
+//
+// It reads every page with each of its tabs, and of the views that only an address opens every third one. The seed
+// chooses them. `npm run console -- screen-reader` reads all of them.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -10,9 +13,10 @@ import { eventually } from '../../testing/eventually.ts'
 import { noBrowser, openBrowser, resize, visit, visitAs } from './browser.ts'
 import { suiteCleanUp } from './clean-ups.ts'
 import { isGone, openDialog, openersOf } from './dialogs.ts'
+import { partOf } from './part.ts'
 import { NAMES, seed } from './seeded.ts'
 import { seedSchemas } from './seeded-schemas.ts'
-import { addressOf, openPages, settle, stops } from './tour.ts'
+import { addressOf, openPages, pageStops, settle, views } from './tour.ts'
 import { startBare, startWorld, type World } from './world.ts'
 
 const WIDTHS = [1440, 360] as const
@@ -138,7 +142,7 @@ describe('the console as a screen reader gets it', { skip: noBrowser, concurrenc
 
   const tried = new Set<string>()
 
-  for (const { name, address, page: id } of stops)
+  for (const { name, address, page: id } of [...pageStops, ...partOf(views)])
     test(name, { timeout: 500_000 }, async () => {
       await page.goto(address)
       await settle(page)

@@ -85,7 +85,7 @@ const long = { topic: NAMES.long }
 const odd = { topic: NAMES.odd }
 
 /** Views that only a parameter opens. */
-const views: readonly Stop[] = [
+export const views: readonly Stop[] = [
   stop('topics', 'none found', { q: 'no topic has this name' }),
   stop('topic', 'long name', {}, long),
   stop('topic', '128 partitions', { tab: 'partitions' }, { topic: NAMES.wide }),
@@ -143,7 +143,10 @@ export async function settle(page: Page): Promise<void> {
   await page.locator(SETTLED).waitFor()
 }
 
-/** Leaves the page. Once this resolves, no request of it can begin any more. */
+/**
+ * Leaves a page of the console for a picture of the same server, so that the browser keeps its process: about:blank would
+ * begin another one. Once this resolves, no request of the page can begin any more.
+ */
 export async function leave(page: Page): Promise<void> {
-  await page.goto('about:blank')
+  await page.goto((await page.locator('link[rel=icon]').getAttribute('href'))!)
 }

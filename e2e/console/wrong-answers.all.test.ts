@@ -1,8 +1,8 @@
 // Answers that are no answers of this broker, for every request of every page: a page of a proxy, half a JSON, JSON of
 // another shape. The page stays, says so, and shows what it had before.
 //
-// In one run each page meets a third of the answers, and each answer a third of the pages; the seed chooses them.
-// `npm run console -- wrong-answers` tries every answer on every page.
+// In one run each page meets a sixth of the answers that are the same for all pages, and a third of its own answers that
+// are spoiled. The seed chooses them. `npm run console -- wrong-answers` tries every answer on every page.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
@@ -18,6 +18,9 @@ import { addressOf, pageStops, type Stop } from './tour.ts'
 import { startTieredWorld, type TieredWorld } from './world.ts'
 
 const JSON_TYPE = 'application/json'
+/** The parts of the pages of which each of these answers has one. */
+const PARTS = 6
+
 /** The status, the type and the body. */
 const WRONG: Readonly<Record<string, readonly [number, string, string]>> = {
   'a page of a proxy': [200, 'text/html', '<html><body><h1>Sign in to the guest network</h1></body></html>'],
@@ -121,7 +124,7 @@ describe('answers that are none', { skip: noBrowser }, () => {
   for (const [row, [kind, answer]] of Object.entries(WRONG).entries())
     test(`every page stays if the answer is ${kind}`, { timeout: 500_000 }, async () => {
       wrong = answer
-      await sufferAll(partOf(pageStops, row))
+      await sufferAll(partOf(pageStops, row, PARTS))
     })
 
   test('the console says so if the broker does not say who has signed in', async () => {
