@@ -36,6 +36,8 @@ export async function copyOfKetch(
 }
 
 interface Started {
+  /** The port of Kafka clients. */
+  readonly port: number
   readonly url: string
   /** The lines of the launcher, without those of npm and of the broker. */
   readonly said: string
@@ -54,8 +56,9 @@ export async function start(
   cwd: string,
   { command = ['npm', 'start', '--'], settings = [], env = {} }: Start = {},
 ): Promise<Started> {
+  const port = await freePort()
   const args = [
-    ...['--svc.broker.host=127.0.0.1', `--svc.broker.port=${await freePort()}`],
+    ...['--svc.broker.host=127.0.0.1', `--svc.broker.port=${port}`],
     ...['--server.address=127.0.0.1', '--server.port=0', `--svc.storage.local.embedded.path=${await folderOf(t)}`],
     ...settings,
   ]
@@ -76,6 +79,7 @@ export async function start(
   await eventually('the broker listens', () => hasClosed || out.includes('Kafka clients connect'), LONGEST_START_MS)
   assert.ok(!hasClosed, `${out}${err}`)
   return {
+    port,
     url: /the admin API answers at (\S+)/.exec(out)![1]!,
     said: err,
     async stop() {

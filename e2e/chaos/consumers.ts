@@ -16,7 +16,7 @@ import { offsetFetch } from '../../src/protocol/messages/offset-fetch.ts'
 import { syncGroup } from '../../src/protocol/messages/sync-group.ts'
 import { readRecords, splitBatches } from '../../src/protocol/records.ts'
 import type { Micro, Seen } from '../../testing/history.ts'
-import { isConnectionLoss } from './producers.ts'
+import { reconnectLater } from './producers.ts'
 import type { Caller, Run } from './run.ts'
 
 const FETCH_VERSION = 12
@@ -91,9 +91,12 @@ export async function runFollower(run: Run): Promise<void> {
     const wire = await run.connect()
     const process = run.history.process()
     try {
-      while (!run.stopping) await recordPoll(wire, run, process, positions)
+      while (!run.stopping) {
+        await recordPoll(wire, run, process, positions)
+        await run.pause(run.paceMs)
+      }
     } catch (error) {
-      if (!isConnectionLoss(error)) throw error
+      await reconnectLater(run, error)
     } finally {
       await wire.close()
     }
@@ -220,7 +223,7 @@ export async function runGroupMember(
         }
       }
     } catch (error) {
-      if (!isConnectionLoss(error)) throw error
+      await reconnectLater(run, error)
     } finally {
       await wire.close()
     }
@@ -314,6 +317,7 @@ async function consume(wire: Caller, run: Run, process: number, joined: Joined):
       continue
     }
     await recordPoll(wire, run, process, positions)
+    await run.pause(run.paceMs)
     if (polls % POLLS_BEFORE_COMMIT === 0) await commit(wire, run, process, joined, positions)
   }
 }

@@ -20,6 +20,8 @@ const DUPLICATE_SEQUENCE_NUMBER = 46
 /** Consecutive retriable refusals after which an idempotent producer fails the run. */
 const PATIENCE = 2000
 const REFUSED_PAUSE_MS = 20
+/** The wait of a client that has lost its connection. The proxy of a broker that is away takes the next one, too. */
+const RECONNECT_MS = 20
 
 interface Answer {
   readonly errorCode: number
@@ -78,7 +80,7 @@ export async function runPlainProducer(run: Run): Promise<void> {
         if (answer.errorCode === 0) {
           begun.ok(stored(run, partition, values, answer.baseOffset))
           run.acknowledge(values.length)
-          if (run.paceMs > 0) await run.pause(run.paceMs)
+          await run.pause(run.paceMs)
           continue
         }
         if (isUnknownOutcome(answer.errorCode)) {
@@ -89,7 +91,7 @@ export async function runPlainProducer(run: Run): Promise<void> {
         await run.pause(REFUSED_PAUSE_MS)
       }
     } catch (error) {
-      if (!isConnectionLoss(error)) throw error
+      await reconnectLater(run, error)
     } finally {
       await wire.close()
     }
@@ -104,6 +106,12 @@ export function isConnectionLoss(error: unknown): boolean {
   // If Node knows already that the broker has ended the connection, a write fails without a call of the system.
   const isEnded = 'code' in error && error.code === 'EPIPE'
   return isEnded || 'syscall' in error || error.message === 'the connection was closed'
+}
+
+/** Waits a moment after a broken connection. Throws every other error. */
+export async function reconnectLater(run: Run, error: unknown): Promise<void> {
+  if (!isConnectionLoss(error)) throw error
+  await run.pause(RECONNECT_MS)
 }
 
 interface Pending {
@@ -181,10 +189,10 @@ export async function runIdempotentProducer(run: Run): Promise<void> {
         first.begun.ok(stored(run, first.partition, first.values, errorCode === 0 ? baseOffset : null))
         run.acknowledge(first.values.length)
         pending = pending.slice(1)
-        if (run.paceMs > 0) await run.pause(run.paceMs)
+        await run.pause(run.paceMs)
       }
     } catch (error) {
-      if (!isConnectionLoss(error)) throw error
+      await reconnectLater(run, error)
     } finally {
       await wire.close()
     }

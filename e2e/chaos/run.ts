@@ -11,6 +11,9 @@ import type { Wire } from '../../testing/wire.ts'
 /** The wait of a client before it connects again to a broker that is away. */
 const RECONNECT_MS = 20
 
+/** By default the clients leave time to the brokers: some hundred batches a second. */
+const PACE_MS = 25
+
 /** A broker that is away for longer than this is not coming back, and the run has failed. */
 const AWAY_LIMIT_MS = 30_000
 
@@ -24,7 +27,7 @@ export interface Run {
   readonly random: Random
   /** The keys of the records, if the topic is compacted. */
   readonly compaction: Compaction | null
-  /** The pause of a producer after each acknowledged batch; 0: none. */
+  /** The pause of a producer after each acknowledged batch, and of a consumer after each poll. */
   readonly paceMs: number
   /** True while a stored batch is damaged: a fetch that comes to it is answered CORRUPT_MESSAGE. */
   isDamaged: boolean
@@ -54,14 +57,13 @@ export interface RunOptions {
   readonly partitions: number
   readonly random: Random
   readonly compaction?: Compaction | null
-  /** By default 0. */
   readonly paceMs?: number
   /** If that run fails, this one fails too. */
   readonly within?: Run
 }
 
 export function openRun(options: RunOptions): Run {
-  const { history, topic, partitions, random, compaction = null, paceMs = 0, within } = options
+  const { history, topic, partitions, random, compaction = null, paceMs = PACE_MS, within } = options
   const clock = systemClock
   let stopping = false
   let aborted: Error | null = null

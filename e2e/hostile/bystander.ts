@@ -46,7 +46,7 @@ export function startBystander(places: readonly Place[]): Bystander {
   }
 }
 
-const PAUSE_MS = 10
+const PAUSE_MS = 20
 
 async function stand(places: readonly Place[]): Promise<never> {
   let hereMs = 0

@@ -1,10 +1,14 @@
+// Schemathesis sends requests of its own for each operation of the document, in each role. A run has each operation
+// for ADMIN on one of the stores, and for VIEWER and without a user half of the operations each; the seed draws them.
+// KETCH_LONG=1 has all operations in each role on both stores.
+
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Values } from '../../src/settings/settings.ts'
-import { isLong } from '../../testing/at-length.ts'
+import { drawnBy } from '../../testing/at-length.ts'
 import { startBroker } from '../../testing/broker.ts'
 import { type Roles, roleSettings, signInRoles } from '../../testing/http-roles.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
@@ -15,8 +19,7 @@ const absence = judgesAbsence('schemathesis')
 
 /**
  * How many examples of its own schemathesis makes for each operation in each role, in addition to those that cover
- * the document. It is a number and not a time: a slow machine takes longer and sends the same requests. All of them
- * take about two minutes on two cores; a test may take up to fifteen.
+ * the document. It is a number and not a time: a slow machine takes longer and sends the same requests.
  */
 const EXAMPLES = { ADMIN: 10, VIEWER: 2, anonymous: 2 } as const
 
@@ -33,8 +36,20 @@ const CHECKS = [
 /** The first would end the session, and the second does not end. */
 const EXCLUDED = ['sign-out', 'tail-messages']
 
+/** The parts of the operations. The parts of a run differ from role to role, or from store to store. */
+const PARTS = 2
+
+/** Returns the ids of all operations of the document. */
+function operationsOf({ paths }: { readonly paths: Readonly<Record<string, object>> }): readonly string[] {
+  const operations = Object.values(paths).flatMap(path => Object.values(path) as { readonly operationId?: string }[])
+  return operations.flatMap(({ operationId }) => operationId ?? [])
+}
+
 /** Runs on a broker of its own, because an ADMIN removes users. */
-async function runSchemathesis(t: TestContext, role: keyof typeof EXAMPLES, settings: Partial<Values>): Promise<void> {
+async function runSchemathesis(
+  t: TestContext,
+  { role, part, settings }: { role: keyof typeof EXAMPLES; part: number; settings: Partial<Values> },
+): Promise<void> {
   const { url, log } = await startBroker(
     t,
     // The tool fails to sign in on purpose, and would be locked out.
@@ -45,7 +60,11 @@ async function runSchemathesis(t: TestContext, role: keyof typeof EXAMPLES, sett
   const folder = await temporaryFolder(t, 'ketch-schemathesis-')
   const authorization = `Basic ${Buffer.from(roles.basic('ADMIN').join(':')).toString('base64')}`
   const document = await fetch(`${url}/v3/api-docs`, { headers: { authorization } })
-  await writeFile(join(folder, 'openapi.json'), await document.text())
+  const text = await document.text()
+  await writeFile(join(folder, 'openapi.json'), text)
+  const operations = operationsOf(JSON.parse(text))
+  const drawn = new Set(drawnBy(Number(SEED) + part, PARTS, operations))
+  const excluded = operations.filter(operation => EXCLUDED.includes(operation) || !drawn.has(operation))
   const somebody = role === 'anonymous' ? [] : await credentialsOf(roles, role)
   await writeFile(
     join(folder, 'schemathesis.toml'),
@@ -60,14 +79,14 @@ async function runSchemathesis(t: TestContext, role: keyof typeof EXAMPLES, sett
     ...['run', 'openapi.json', '--url', url, '--checks', CHECKS.join(), '--max-examples', String(EXAMPLES[role])],
     ...['--seed', SEED],
     ...['--phases', 'examples,coverage,fuzzing', '--continue-on-failure', '--warnings', 'off', '--no-color'],
-    ...EXCLUDED.flatMap(operation => ['--exclude-operation-id', operation]),
+    ...excluded.flatMap(operation => ['--exclude-operation-id', operation]),
   ]
   const { status, output } = await run(folder, args)
   const mistakes = log()
     .split('\n')
     .filter(line => line.includes(' ERROR '))
   assert.equal(status, 0, [output, ...mistakes].join('\n'))
-  assertWhole(output)
+  assertWhole(output, operations.length, excluded.length)
   t.diagnostic(`${role}: ${/(\d+) generated/.exec(output)?.[1]} requests`)
 }
 
@@ -75,13 +94,13 @@ async function runSchemathesis(t: TestContext, role: keyof typeof EXAMPLES, sett
  * Asserts that the run tested every operation. A phase that ends early exits with status 0, so only the output shows
  * it.
  */
-function assertWhole(output: string): void {
-  const selected = Number(/(\d+) selected \/ \d+ total/.exec(output)?.[1])
+function assertWhole(output: string, all: number, excluded: number): void {
+  const selected = all - excluded
   const passed = ['Coverage', 'Fuzzing'].map(phase =>
     Number(new RegExp(`${phase} \\(in .*\\)\\s+✅ (\\d+) passed\\s*\\n`).exec(output)?.[1]),
   )
   assert.deepEqual(passed, [selected, selected], output)
-  assert.match(output, new RegExp(`Selected: ${selected}/${selected + EXCLUDED.length}\\s+Tested: ${selected}\\s`))
+  assert.match(output, new RegExp(`Selected: ${selected}/${all}\\s+Tested: ${selected}\\s`))
 }
 
 async function credentialsOf(roles: Roles, role: 'ADMIN' | 'VIEWER'): Promise<readonly string[]> {
@@ -115,25 +134,23 @@ const timeout = 900_000
  */
 const SEED = process.env.KETCH_SEED ?? '1'
 
+const STORES = ['embedded', 'redis'] as const
+
 /**
- * The stores on which a role is tested. ADMIN is tested on both. A request of the others is mostly refused before it
- * reaches a store, so the seed draws one for each; KETCH_LONG=1 takes both.
+ * The roles and the stores on which each is tested, with the part of the operations. A request of the others is mostly
+ * refused before it reaches a store, so the seed draws one of the stores for each; KETCH_LONG=1 takes both.
  */
-const isDrawn = (role: keyof typeof EXAMPLES, store: 'embedded' | 'redis'): boolean => {
-  if (isLong || role === 'ADMIN') return true
-  return (Number(SEED) % 2 === 0) === ((role === 'VIEWER') === (store === 'embedded'))
-}
+const RUNS = [
+  ...STORES.map((store, at) => ({ role: 'ADMIN', store, part: at }) as const),
+  ...drawnBy(Number(SEED), STORES.length, STORES).map(store => ({ role: 'VIEWER', store, part: 0 }) as const),
+  ...drawnBy(Number(SEED) + 1, STORES.length, STORES).map(store => ({ role: 'anonymous', store, part: 1 }) as const),
+]
 
-for (const role of Object.keys(EXAMPLES) as (keyof typeof EXAMPLES)[]) {
-  if (isDrawn(role, 'embedded'))
-    test(`schemathesis finds no response to ${role} that is not documented`, { skip: absence ?? false, timeout }, t =>
-      runSchemathesis(t, role, {}),
-    )
-
-  if (isDrawn(role, 'redis'))
-    test(
-      `schemathesis finds no response to ${role} that is not documented, on Redis`,
-      { skip: absence ?? noRedis, timeout },
-      async t => runSchemathesis(t, role, { 'redis.uri': (await startRedis(t)).uri } as Partial<Values>),
-    )
+for (const { role, store, part } of RUNS) {
+  const name = `schemathesis finds no response to ${role} that is not documented${store === 'redis' ? ', on Redis' : ''}`
+  const skip = absence ?? (store === 'redis' ? noRedis : false)
+  test(name, { skip, timeout }, async t => {
+    const settings = store === 'redis' ? { 'redis.uri': (await startRedis(t)).uri } : {}
+    await runSchemathesis(t, { role, part, settings: settings as Partial<Values> })
+  })
 }

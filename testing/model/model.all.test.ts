@@ -16,9 +16,7 @@ import { produceSome } from './write-operations.ts'
 
 const COUNT = 80
 /** Seeds that end in 0 run brokers as processes that can be killed. */
-const SEEDS = (isLong ? [1, 2, 3, 4, 5, 6, 10] : atLength([1, 2, 3, 10], [1, 10])).map(
-  number => (seed - 1) * 10 + number,
-)
+const SEEDS = (isLong ? [1, 2, 3, 4, 5, 6, 10] : atLength([1, 2, 10], [1, 10])).map(number => (seed - 1) * 10 + number)
 
 async function expectSeed(store: StoreName, seed: number, redis: RedisServer | null): Promise<void> {
   const { error, trace } = await runSeed({ store, seed, count: COUNT, only: [], keep: null, redis })

@@ -11,7 +11,7 @@ import { runEmbeddedRound } from './embedded-round.ts'
  * Faults of the short form, in an order that the seed gives; KETCH_LONG=1 has more. The long form is `npm run chaos --
  * compaction`.
  */
-const FAULTS = isLong ? 10 : 5
+const FAULTS = isLong ? 10 : 4
 
 const onAnyDisk = EMBEDDED_FAULTS.filter(({ diskMiB }) => diskMiB === undefined)
 const random = seededRandom(seed)

@@ -1,6 +1,7 @@
 // Fail-overs of a primary to its replica, with and without the last writes, and other faults around them. The
 // brokers' proxies then connect to the promoted server.
 
+import { startAnyway } from './kill-faults.ts'
 import type { Fault, RoundContext } from './round.ts'
 import { EXPIRY_MS, follow, inStep, type ReplicatedScene, WAIT_MS } from './scene.ts'
 
@@ -146,7 +147,7 @@ const killBrokerWithoutReplica: Fault<ReplicatedScene> = {
     await scene.replica.start()
     await scene.replica.loaded()
     await takeBack(scene)
-    await broker.start()
+    await startAnyway(broker)
     return `kill -9 of broker ${id} and a fail-over that loses the tail`
   },
 }

@@ -24,7 +24,7 @@ const killBroker: Fault = {
     await broker.kill('SIGKILL')
     // Half of the time the broker is back before the others notice.
     if (context.random.below(2) === 0) await context.run.progress(PROGRESS)
-    await broker.start()
+    await startAnyway(broker)
     return `kill -9 of broker ${id}`
   },
 }
@@ -59,7 +59,7 @@ const rollingRestart: Fault = {
     for (const { broker } of scene.nodes) {
       await broker.kill('SIGTERM')
       await run.progress(PROGRESS)
-      await broker.start()
+      await startAnyway(broker)
     }
     return 'a rolling restart'
   },

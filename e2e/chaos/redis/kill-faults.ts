@@ -77,18 +77,29 @@ async function killOnce(context: RoundContext, withBrokers: boolean): Promise<st
   return torn === null ? 'nothing' : `${torn.name} (${torn.at} of ${torn.count})`
 }
 
-/**
- * Starts a broker again if it fails, as a service manager does: on a busy machine Redis may not answer a starting
- * broker in time.
- */
+/** Starts a broker, and again if that fails. */
 export async function startAnyway(broker: BrokerProcess): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
+  await insist(async () => {
     try {
-      return await broker.start()
+      await broker.start()
     } catch (error) {
-      if (attempt === MOST_STARTS) throw error
       // A broker that was not ready in time still runs.
       await broker.kill('SIGKILL').catch(() => null)
+      throw error
+    }
+  })
+}
+
+/**
+ * Tries again if the start of a broker fails, as a service manager does: on a busy machine Redis may not answer a
+ * starting broker in time.
+ */
+export async function insist<T>(start: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await start()
+    } catch (error) {
+      if (attempt === MOST_STARTS) throw error
     }
   }
 }

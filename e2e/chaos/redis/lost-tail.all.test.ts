@@ -1,5 +1,8 @@
+// A run leaves out one of the three rows, which the seed draws. KETCH_LONG=1 has all of them, and more kills.
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { isLong } from '../../../testing/at-length.ts'
 import { noRedis as skip } from '../../../testing/redis.ts'
 import { seed } from '../../../testing/seed.ts'
 import { killsOfRedis } from './kill-faults.ts'
@@ -7,6 +10,9 @@ import { UNSYNCED, unsyncedPrimary, unsyncedTail } from './lost-tail-faults.ts'
 import { OPEN_SCRAPE, readCounter } from './probing.ts'
 import { type Fault, runRound } from './round.ts'
 import { openAlone, openReplicated, type RedisScene } from './scene.ts'
+
+/** Each kill ends and starts three brokers and Redis. */
+const KILLS = isLong ? 3 : 2
 
 const OPTIONS = { ...UNSYNCED, seed, settings: OPEN_SCRAPE }
 
@@ -25,7 +31,7 @@ const ROWS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
     t,
   ) {
     const scene = await openAlone(t, OPTIONS)
-    t.diagnostic(JSON.stringify(await runRound(scene, 1, killsOfRedis({ kills: 3, withBrokers: true }))))
+    t.diagnostic(JSON.stringify(await runRound(scene, 1, killsOfRedis({ kills: KILLS, withBrokers: true }))))
   },
   async 'a primary that is restarted without its tail before a fail-over: the same, although a replica was waited for'(
     t,
@@ -34,6 +40,7 @@ const ROWS: Readonly<Record<string, (t: TestContext) => Promise<void>>> = {
   },
 }
 
-for (const [name, run] of Object.entries(ROWS)) {
+for (const [at, [name, run]] of Object.entries(ROWS).entries()) {
+  if (!isLong && (at + seed) % 3 === 0) continue
   test(`${name} (seed ${seed})`, { skip, timeout: 580_000 }, run)
 }

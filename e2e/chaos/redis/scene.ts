@@ -9,6 +9,7 @@ import { type BrokerProcess, startBrokerProcess } from '../../../testing/process
 import { startProxy, type TcpProxy } from '../../../testing/proxy.ts'
 import { type RedisCluster, type RedisServer, startRedis, startRedisCluster } from '../../../testing/redis.ts'
 import { connect } from '../../../testing/wire.ts'
+import { insist } from './kill-faults.ts'
 
 /** How long a broker may be silent before the others take over. */
 export const EXPIRY_MS = 2_000
@@ -169,16 +170,9 @@ async function startNodes(
     [1, 2, 3].map(async id => {
       const toRedis = await startProxy({ target: { port: redisPort }, random })
       cleanUp.after(() => toRedis.close())
-      const broker = await startBrokerProcess(cleanUp, {
-        settings: {
-          ...SETTINGS,
-          'svc.redis.uri': `redis://127.0.0.1:${toRedis.port}`,
-          'svc.broker.id': String(id),
-          ...settings,
-          ...more,
-        },
-        nodeFlags,
-      })
+      const own = { 'svc.redis.uri': `redis://127.0.0.1:${toRedis.port}`, 'svc.broker.id': String(id) }
+      const all = { ...SETTINGS, ...own, ...settings, ...more }
+      const broker = await insist(() => startBrokerProcess(cleanUp, { settings: all, nodeFlags }))
       const toClients = await startProxy({ target: { port: broker.port }, random })
       cleanUp.after(() => toClients.close())
       return { id, broker, toRedis, toClients }

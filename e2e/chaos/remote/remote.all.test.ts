@@ -1,5 +1,5 @@
-// A few rounds of the remote tier under faults. KETCH_LONG=1 has every fault; so has `npm run chaos -- remote`, for any
-// number of rounds.
+// A few rounds of the remote tier under faults: the seed of the run draws one fault of each kind. KETCH_LONG=1 has
+// every fault; so has `npm run chaos -- remote`, for any number of rounds.
 
 import { test } from 'node:test'
 import { drawnBy } from '../../../testing/at-length.ts'
@@ -13,10 +13,10 @@ import { ROOM_FAULTS } from './room-faults.ts'
 import { type RemoteFault, runRemoteRound } from './round.ts'
 
 const FAULTS: readonly RemoteFault[] = [
-  ...drawnBy(seed, 20, KILL_FAULTS),
-  ...drawnBy(seed, 10, PLACE_FAULTS),
-  ...drawnBy(seed, 2, HOLDER_FAULTS),
-  ...drawnBy(seed, 3, ROOM_FAULTS),
+  ...drawnBy(seed, KILL_FAULTS.length, KILL_FAULTS),
+  ...drawnBy(seed, PLACE_FAULTS.length, PLACE_FAULTS),
+  ...drawnBy(seed, HOLDER_FAULTS.length, HOLDER_FAULTS),
+  ...drawnBy(seed, ROOM_FAULTS.length, ROOM_FAULTS),
 ]
 
 for (const fault of FAULTS) {

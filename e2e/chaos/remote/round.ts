@@ -46,7 +46,7 @@ const COLD_MS = 60_000
 const TIDY_MS = ORPHAN_AGE_MS + 35_000
 const AGAIN_MS = 300
 /** The pause of producers after each batch, also in a round that lasts for long: all of the history is in memory. */
-const PACE_MS = 4
+const PACE_MS = 25
 const SLOW_MS = 150
 const LONG_MS = 60_000
 const REQUEST_MS = 5_000

@@ -1,10 +1,13 @@
-// Each safeguard of the offload is needed: a round in which a broker lacks it fails, and says why.
+// Each safeguard of the offload is needed: a round in which a broker lacks it fails, and says why. A run has one of
+// them, which its seed draws; KETCH_LONG=1 has all of them.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { drawnBy } from '../../../testing/at-length.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { noRedis } from '../../../testing/redis.ts'
+import { seed as seedOfRun } from '../../../testing/seed.ts'
 import { killAt } from './faults.ts'
 import { lateCommit } from './holder-faults.ts'
 import { lostCommits } from './place-faults.ts'
@@ -76,7 +79,7 @@ const NEEDED: readonly Needed[] = [
   },
 ]
 
-for (const { safeguard, fault, world, finding } of NEEDED)
+for (const { safeguard, fault, world, finding } of drawnBy(seedOfRun, 3, NEEDED))
   test(`a round turns red without the safeguard: ${safeguard}`, { skip: noRedis, timeout: 1_200_000 }, async t => {
     // The fault must meet the moment in which the safeguard is needed; not every round has one.
     const outcomes: string[] = []

@@ -17,6 +17,7 @@ import { mountSmallDisk, type SmallDisk } from '../../../testing/small-disk.ts'
 import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { connect } from '../../../testing/wire.ts'
 import { type Orders, openOrders } from '../orders.ts'
+import { insist } from '../redis/kill-faults.ts'
 import { readCounter } from '../redis/probing.ts'
 import { STEPS } from './steps.ts'
 
@@ -100,11 +101,9 @@ export async function openWorld(test: CleanUp, options: WorldOptions): Promise<W
     Array.from({ length: count }, async (_, at) => {
       const own: Readonly<Record<string, string>> = redis === null ? {} : { 'svc.broker.id': String(at + 1) }
       const folder = disk === null ? await folderOf(cleanUp) : join(disk.path, 'store')
-      return await startBrokerProcess(cleanUp, {
-        folder,
-        settings: { ...common, ...own },
-        nodeFlags: [...orders.nodeFlags, ...nodeFlags],
-      })
+      const flags = [...orders.nodeFlags, ...nodeFlags]
+      const options = { folder, settings: { ...common, ...own }, nodeFlags: flags }
+      return await insist(() => startBrokerProcess(cleanUp, options))
     }),
   )
   for (const broker of brokers) await seesAll(broker, count)
