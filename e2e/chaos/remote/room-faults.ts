@@ -27,7 +27,9 @@ const ONE_BATCH_MIB = 0.01
 const FREED_MS = 90_000
 /** If nothing is acknowledged for this long, no room is left. */
 const STILL_MS = 2_000
-const REFUSED_MS = 30_000
+const REFUSED_MS = 60_000
+/** The clients take the room that is left. */
+const FILLING_PACE_MS = 4
 
 /** Resolves with the offload jobs of a topic. */
 export async function jobsOf({ url }: BrokerProcess, topic: string): Promise<readonly Job[]> {
@@ -97,6 +99,7 @@ const fullDisk: RemoteFault = {
   name: 'a full disk',
   needs: { store: 'embedded', brokers: 1, place: 'bucket', diskMiB: 160 },
   configs: NOT_LOCAL,
+  paceMs: FILLING_PACE_MS,
   async act(context) {
     const disk = context.world.disk!
     const told = await untilFreed(context, async () => disk.fill())
@@ -109,6 +112,7 @@ const fullRedis: RemoteFault = {
   name: 'a full Redis',
   needs: { store: 'Redis', place: 'bucket' },
   configs: NOT_LOCAL,
+  paceMs: FILLING_PACE_MS,
   async act(context) {
     const redis = context.world.redis!
     const used = async () => Number(await redis.info('used_memory'))
