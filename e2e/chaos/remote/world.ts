@@ -18,7 +18,7 @@ import { type S3Stub, startS3Stub } from '../../../testing/s3-stub.ts'
 import { mountSmallDisk, type SmallDisk } from '../../../testing/small-disk.ts'
 import { connect } from '../../../testing/wire.ts'
 import { type Orders, openOrders } from '../orders.ts'
-import { insist } from '../redis/kill-faults.ts'
+import { insist } from '../redis/insist.ts'
 import { readCounter } from '../redis/probing.ts'
 import { STEPS } from './steps.ts'
 
