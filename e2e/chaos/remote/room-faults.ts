@@ -14,7 +14,9 @@ import type { BrokerProcess } from '../../../testing/process.ts'
 import { openClusterCaller } from '../cluster-caller.ts'
 import { flipBit, writeTopic } from '../compaction/common-faults.ts'
 import { PADDING } from '../compaction/topics.ts'
+import { isConnectionLoss } from '../producers.ts'
 import { makeTopic, unmakeTopic } from '../redis/topics.ts'
+import type { Caller, Run } from '../run.ts'
 import type { RemoteFault, RoundContext } from './round.ts'
 import { AT_ONCE, endsIfCold } from './topics.ts'
 
@@ -28,8 +30,7 @@ const FREED_MS = 90_000
 /** If nothing is acknowledged for this long, no room is left. */
 const STILL_MS = 2_000
 const REFUSED_MS = 60_000
-/** The clients take the room that is left. */
-const FILLING_PACE_MS = 4
+const LARGE_BYTES = 64 * 1024
 
 /** Resolves with the offload jobs of a topic. */
 export async function jobsOf({ url }: BrokerProcess, topic: string): Promise<readonly Job[]> {
@@ -54,12 +55,16 @@ const NOT_LOCAL = { 'local.retention.ms': '1' }
 async function untilFreed({ world, run }: RoundContext, full: () => Promise<void>): Promise<string> {
   const { brokers, stub } = world
   const topic = 'waiting'
+  const ports = brokers.map(({ port }) => port)
+  const caller = { topic, ports, route: (port: number) => port, timeoutMs: 10_000, random: run.random }
+  const connect = async () => openClusterCaller(caller)
   await makeTopic(brokers[0]!, topic, 1, AT_ONCE)
   // It takes records when its table was read.
   await writeTopic(brokers, topic, ONE_BATCH_MIB, run)
   stub!.faultOf = () => 'reset'
   try {
     await writeTopic(brokers, topic, WAITING_MIB, run)
+    const writer = await connect()
     let seen = -1
     let seenAtMs = 0
     await eventually(
@@ -67,6 +72,7 @@ async function untilFreed({ world, run }: RoundContext, full: () => Promise<void
       async () => {
         // Room that becomes free a moment later, such as that of buffers, goes too.
         await full()
+        await sendLarge(writer, topic, run)
         await run.pause(200)
         if (run.acknowledged !== seen) {
           seen = run.acknowledged
@@ -76,13 +82,11 @@ async function untilFreed({ world, run }: RoundContext, full: () => Promise<void
       },
       REFUSED_MS,
     )
+    await writer.close()
   } finally {
     stub!.faultOf = () => null
   }
   // Only offload and trim can free room, which producers take at once.
-  const ports = brokers.map(({ port }) => port)
-  const caller = { topic, ports, route: (port: number) => port, timeoutMs: 10_000, random: run.random }
-  const connect = async () => openClusterCaller(caller)
   const isCold = async () => {
     await run.pause(200)
     return (await endsIfCold({ topic, partitions: 1, connect })) !== null
@@ -95,11 +99,21 @@ async function untilFreed({ world, run }: RoundContext, full: () => Promise<void
   return 'until offload and trim had freed room'
 }
 
+/** Sends a large batch, which takes room. The broker may refuse it. */
+async function sendLarge(writer: Caller, topic: string, run: Run): Promise<void> {
+  const records = encodeBatch([{ value: run.random.bytes(LARGE_BYTES), timestamp: run.clock.now() }])
+  const topicData = [{ name: topic, partitionData: [{ index: 0, records }] }]
+  try {
+    await writer.send(produce, 12, { acks: -1, timeoutMs: 10_000, topicData })
+  } catch (error) {
+    if (!isConnectionLoss(error)) throw error
+  }
+}
+
 const fullDisk: RemoteFault = {
   name: 'a full disk',
   needs: { store: 'embedded', brokers: 1, place: 'bucket', diskMiB: 160 },
   configs: NOT_LOCAL,
-  paceMs: FILLING_PACE_MS,
   async act(context) {
     const disk = context.world.disk!
     const told = await untilFreed(context, async () => disk.fill())
@@ -112,7 +126,6 @@ const fullRedis: RemoteFault = {
   name: 'a full Redis',
   needs: { store: 'Redis', place: 'bucket' },
   configs: NOT_LOCAL,
-  paceMs: FILLING_PACE_MS,
   async act(context) {
     const redis = context.world.redis!
     const used = async () => Number(await redis.info('used_memory'))

@@ -70,8 +70,6 @@ export interface RemoteFault {
   readonly configs?: Readonly<Record<string, string>>
   /** The length of the fault; 0 by default. The round may take that much longer, and is slower if it is long. */
   readonly lastsMs?: number
-  /** The pause of producers after each batch, if the fault needs more traffic than others. */
-  readonly paceMs?: number
   /** Causes the fault, ends it, and resolves to a description of it. */
   act(context: RoundContext): Promise<string>
 }
@@ -104,7 +102,7 @@ export async function runRemoteRound(
   const history = recordHistory({ path: join(folder, 'history.ndjson') })
   const world = await openWorld(cleanUp, options)
   const { brokers } = world
-  const paceMs = (fault.lastsMs ?? 0) > LONG_MS ? SLOW_MS : (fault.paceMs ?? PACE_MS)
+  const paceMs = (fault.lastsMs ?? 0) > LONG_MS ? SLOW_MS : PACE_MS
   const ports = brokers.map(({ port }) => port)
   const runOf = (topic: string, partitions: number, number: number): Run => {
     const own = seededRandom(seed * 2003 + number)
