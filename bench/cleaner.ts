@@ -7,7 +7,7 @@ import { digestOf } from '../src/log/cleaner/offset-map.ts'
 import type { Codec } from '../src/protocol/compression.ts'
 import { codecOf, MAX_UNPACKED_BYTES, payloadOf, RecordWalk, rebuildBatch, viewBatch } from '../src/protocol/records.ts'
 import { discard, unpackSync } from '../src/protocol/unpacking.ts'
-import { type ApacheKafka, kafkaAbsence, startApacheKafka } from '../testing/apache-kafka.ts'
+import { type ApacheKafka, KAFKA_FLAGS, kafkaAbsence, startApacheKafka } from '../testing/apache-kafka.ts'
 import { eventually } from '../testing/eventually.ts'
 import type { BrokerProcess } from '../testing/process.ts'
 import { noRedis, startRedis } from '../testing/redis.ts'
@@ -143,7 +143,7 @@ function startKafka(harness: Harness): Promise<ApacheKafka> {
   return startApacheKafka(harness, {
     // On a busy machine its controller must not consider the broker dead.
     properties: { 'log.cleaner.backoff.ms': '200', 'broker.session.timeout.ms': '600000' },
-    jvmFlags: ['-Dorg.slf4j.simpleLogger.log.org.apache.kafka.storage.internals.log=info'],
+    jvmFlags: [...KAFKA_FLAGS, '-Dorg.slf4j.simpleLogger.log.org.apache.kafka.storage.internals.log=info'],
   })
 }
 

@@ -4,7 +4,7 @@
 
 import { spawnSync } from 'node:child_process'
 import { listOffsets } from '../src/protocol/messages/list-offsets.ts'
-import { type ApacheKafka, kafkaAbsence, startApacheKafka } from '../testing/apache-kafka.ts'
+import { type ApacheKafka, KAFKA_FLAGS, kafkaAbsence, startApacheKafka } from '../testing/apache-kafka.ts'
 import { eventually } from '../testing/eventually.ts'
 import type { BrokerProcess } from '../testing/process.ts'
 import { connect } from '../testing/wire.ts'
@@ -58,7 +58,10 @@ const KAFKA_UPKEEP = {
 }
 
 async function startBoth(harness: Harness, durability: Durability): Promise<Both<Peer>> {
-  const kafka = await startApacheKafka(harness, { properties: { ...KAFKA_UPKEEP, ...durability.kafka } })
+  const kafka = await startApacheKafka(harness, {
+    properties: { ...KAFKA_UPKEEP, ...durability.kafka },
+    jvmFlags: KAFKA_FLAGS,
+  })
   const ketch = await harness.broker({ ...KETCH_UPKEEP, ...durability.ketch })
   return { kafka, ketch }
 }
@@ -302,7 +305,8 @@ export const kafkaStartup: Question = {
     const memory = { kafka: [] as number[], ketch: [] as number[] }
     for (let round = 0; round < harness.rounds; round++) {
       for (const name of NAMES) {
-        const peer = name === 'kafka' ? await startApacheKafka(harness) : await harness.broker()
+        const peer =
+          name === 'kafka' ? await startApacheKafka(harness, { jvmFlags: KAFKA_FLAGS }) : await harness.broker()
         started[name].push(peer.startedInMs)
         await harness.topic(peer.port, 'first', 1)
         await sleepAwake(STARTED_MS)

@@ -11,7 +11,7 @@ import { freePort, withoutSettings } from '../testing/process.ts'
 import { temporaryFolder } from '../testing/temporary-folder.ts'
 
 /** The first start of a fresh copy downloads all packages. */
-const LONGEST_START_MS = 240_000
+const LONGEST_START_MS = 400_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 

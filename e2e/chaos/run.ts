@@ -11,8 +11,9 @@ import type { Wire } from '../../testing/wire.ts'
 /** The wait of a client before it connects again to a broker that is away. */
 const RECONNECT_MS = 20
 
-/** By default the clients leave time to the brokers: some hundred batches a second. */
+/** By default the clients leave time to the brokers: some hundred batches a second, and more for a cleaner. */
 const PACE_MS = 25
+const COMPACTED_PACE_MS = 10
 
 /** A broker that is away for longer than this is not coming back, and the run has failed. */
 const AWAY_LIMIT_MS = 30_000
@@ -63,7 +64,8 @@ export interface RunOptions {
 }
 
 export function openRun(options: RunOptions): Run {
-  const { history, topic, partitions, random, compaction = null, paceMs = PACE_MS, within } = options
+  const { history, topic, partitions, random, compaction = null, within } = options
+  const { paceMs = compaction === null ? PACE_MS : COMPACTED_PACE_MS } = options
   const clock = systemClock
   let stopping = false
   let aborted: Error | null = null

@@ -7,7 +7,7 @@ import { seed } from '../../testing/seed.ts'
 import { compareWithKafka } from './beside-kafka.ts'
 
 /** KETCH_LONG=1 compares five histories, and `npm run compaction-beside` any number. */
-const SEEDS = isLong ? 5 : 3
+const SEEDS = isLong ? 5 : 2
 
 test('after cleaning, Ketch on each store and Apache Kafka have the same records of the same histories', {
   skip: kafkaAbsence() ?? noRedis,

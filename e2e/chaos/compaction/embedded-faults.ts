@@ -10,14 +10,15 @@ import { createTopic, removeTopic } from '../../../testing/topic.ts'
 import { disturbNetwork, type Scene } from '../chaos.ts'
 import type { Orders } from '../orders.ts'
 import {
-  fillTopic,
   flipBit,
   isUncleanable,
   jumpClocks,
   MOST_TIMES,
   OLD,
   PROGRESS,
+  reconfigure,
   watchForWaits,
+  writeTopic,
 } from './common-faults.ts'
 import { EMBEDDED_STEPS, PASS_STEPS } from './steps.ts'
 
@@ -59,10 +60,12 @@ const fullDisk: EmbeddedFault = {
   async act({ broker, run }, _, disk) {
     const topic = `old-${run.topic}`
     await createTopic(broker, topic, 1, OLD)
-    await fillTopic([broker], topic, 32, run)
+    await writeTopic([broker], topic, 32, run)
     const waits = await watchForWaits([broker], run)
     disk!.fill()
     await waits()
+    // Earlier, retention could free the room before a pass needs it.
+    await reconfigure(broker, topic, 'retention.ms', '1000')
     await run.progress(5 * PROGRESS)
     disk!.empty()
     await removeTopic(broker, topic)

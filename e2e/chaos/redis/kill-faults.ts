@@ -7,6 +7,7 @@ import { stat } from 'node:fs/promises'
 import type { BrokerProcess } from '../../../testing/process.ts'
 import type { RedisServer } from '../../../testing/redis.ts'
 import { newestFile, tearTransaction } from '../../../testing/torn-file.ts'
+import { insist } from './insist.ts'
 import type { Fault, RoundContext } from './round.ts'
 
 /** With `appendfsync everysec` Redis may lose records that were acknowledged within this time before the kill. */
@@ -15,7 +16,6 @@ const UNSYNCED_MS = 3_000
 const PROGRESS = 60
 /** Time in which appends of every broker reach Redis. */
 const UNANSWERED_MS = 200
-const MOST_STARTS = 5
 
 interface Kills {
   readonly kills: number
@@ -88,20 +88,6 @@ export async function startAnyway(broker: BrokerProcess): Promise<void> {
       throw error
     }
   })
-}
-
-/**
- * Tries again if the start of a broker fails, as a service manager does: on a busy machine Redis may not answer a
- * starting broker in time.
- */
-export async function insist<T>(start: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await start()
-    } catch (error) {
-      if (attempt === MOST_STARTS) throw error
-    }
-  }
 }
 
 /** Returns the command to cut: mostly one of the last commands, where a seal is half done. */

@@ -9,7 +9,7 @@ import { type BrokerProcess, startBrokerProcess } from '../../../testing/process
 import { startProxy, type TcpProxy } from '../../../testing/proxy.ts'
 import { type RedisCluster, type RedisServer, startRedis, startRedisCluster } from '../../../testing/redis.ts'
 import { connect } from '../../../testing/wire.ts'
-import { insist } from './kill-faults.ts'
+import { insist } from './insist.ts'
 
 /** How long a broker may be silent before the others take over. */
 export const EXPIRY_MS = 2_000

@@ -15,7 +15,7 @@ import { KEPT } from './topics.ts'
 const HOUR_MS = 3_600_000
 const PROGRESS = 60
 /** The lease and the leads pass to the other broker within this time. */
-const TAKEN_MS = 30_000
+const TAKEN_MS = 60_000
 const MOST_LOOKS = 20
 
 interface TableState {

@@ -14,7 +14,9 @@ import type { BrokerProcess } from '../../../testing/process.ts'
 import { openClusterCaller } from '../cluster-caller.ts'
 import { flipBit, writeTopic } from '../compaction/common-faults.ts'
 import { PADDING } from '../compaction/topics.ts'
+import { isConnectionLoss } from '../producers.ts'
 import { makeTopic, unmakeTopic } from '../redis/topics.ts'
+import type { Caller, Run } from '../run.ts'
 import type { RemoteFault, RoundContext } from './round.ts'
 import { AT_ONCE, endsIfCold } from './topics.ts'
 
@@ -27,7 +29,8 @@ const ONE_BATCH_MIB = 0.01
 const FREED_MS = 90_000
 /** If nothing is acknowledged for this long, no room is left. */
 const STILL_MS = 2_000
-const REFUSED_MS = 30_000
+const REFUSED_MS = 60_000
+const LARGE_BYTES = 64 * 1024
 
 /** Resolves with the offload jobs of a topic. */
 export async function jobsOf({ url }: BrokerProcess, topic: string): Promise<readonly Job[]> {
@@ -52,12 +55,16 @@ const NOT_LOCAL = { 'local.retention.ms': '1' }
 async function untilFreed({ world, run }: RoundContext, full: () => Promise<void>): Promise<string> {
   const { brokers, stub } = world
   const topic = 'waiting'
+  const ports = brokers.map(({ port }) => port)
+  const caller = { topic, ports, route: (port: number) => port, timeoutMs: 10_000, random: run.random }
+  const connect = async () => openClusterCaller(caller)
   await makeTopic(brokers[0]!, topic, 1, AT_ONCE)
   // It takes records when its table was read.
   await writeTopic(brokers, topic, ONE_BATCH_MIB, run)
   stub!.faultOf = () => 'reset'
   try {
     await writeTopic(brokers, topic, WAITING_MIB, run)
+    const writer = await connect()
     let seen = -1
     let seenAtMs = 0
     await eventually(
@@ -65,6 +72,7 @@ async function untilFreed({ world, run }: RoundContext, full: () => Promise<void
       async () => {
         // Room that becomes free a moment later, such as that of buffers, goes too.
         await full()
+        await sendLarge(writer, topic, run)
         await run.pause(200)
         if (run.acknowledged !== seen) {
           seen = run.acknowledged
@@ -74,13 +82,11 @@ async function untilFreed({ world, run }: RoundContext, full: () => Promise<void
       },
       REFUSED_MS,
     )
+    await writer.close()
   } finally {
     stub!.faultOf = () => null
   }
   // Only offload and trim can free room, which producers take at once.
-  const ports = brokers.map(({ port }) => port)
-  const caller = { topic, ports, route: (port: number) => port, timeoutMs: 10_000, random: run.random }
-  const connect = async () => openClusterCaller(caller)
   const isCold = async () => {
     await run.pause(200)
     return (await endsIfCold({ topic, partitions: 1, connect })) !== null
@@ -91,6 +97,17 @@ async function untilFreed({ world, run }: RoundContext, full: () => Promise<void
   const bad = jobs.filter(({ status }) => status === 'failed' || status === 'cancelled')
   assert.deepEqual(bad, [], 'the jobs of the topic')
   return 'until offload and trim had freed room'
+}
+
+/** Sends a large batch, which takes room. The broker may refuse it. */
+async function sendLarge(writer: Caller, topic: string, run: Run): Promise<void> {
+  const records = encodeBatch([{ value: run.random.bytes(LARGE_BYTES), timestamp: run.clock.now() }])
+  const topicData = [{ name: topic, partitionData: [{ index: 0, records }] }]
+  try {
+    await writer.send(produce, 12, { acks: -1, timeoutMs: 10_000, topicData })
+  } catch (error) {
+    if (!isConnectionLoss(error)) throw error
+  }
 }
 
 const fullDisk: RemoteFault = {

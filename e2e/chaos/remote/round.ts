@@ -45,6 +45,8 @@ const COLD_MS = 60_000
 /** Orphans are gone, and nothing that upkeep changes meanwhile is taken for a fault. */
 const TIDY_MS = ORPHAN_AGE_MS + 35_000
 const AGAIN_MS = 300
+/** A judge reads all files of a table. */
+const JUDGED_AGAIN_MS = 1_000
 /** The pause of producers after each batch, also in a round that lasts for long: all of the history is in memory. */
 const PACE_MS = 25
 const SLOW_MS = 150
@@ -238,7 +240,7 @@ async function restingVerdict({ objects }: World, topic: JudgedTopic): Promise<V
     } catch (error) {
       if (isLate) throw error
     }
-    await sleep(systemClock, AGAIN_MS)
+    await sleep(systemClock, JUDGED_AGAIN_MS)
   }
 }
 

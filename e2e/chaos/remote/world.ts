@@ -17,7 +17,7 @@ import { mountSmallDisk, type SmallDisk } from '../../../testing/small-disk.ts'
 import { temporaryFolder } from '../../../testing/temporary-folder.ts'
 import { connect } from '../../../testing/wire.ts'
 import { type Orders, openOrders } from '../orders.ts'
-import { insist } from '../redis/kill-faults.ts'
+import { insist } from '../redis/insist.ts'
 import { readCounter } from '../redis/probing.ts'
 import { STEPS } from './steps.ts'
 
