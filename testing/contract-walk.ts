@@ -10,8 +10,10 @@ import { PROBLEM_TYPE } from '../src/http/problems.ts'
 import { type AnyRoute, isMutation } from '../src/http/route.ts'
 import { allRoutes } from '../src/http/routes/all.ts'
 import * as errors from '../src/protocol/errors.ts'
+import { drawnBy } from './at-length.ts'
 import { type Asked, operationOf, type Role, requestsFor } from './contract.ts'
 import { signInRoles } from './http-roles.ts'
+import { seed } from './seed.ts'
 
 const MOST_SHOWN = 300
 
@@ -29,9 +31,13 @@ export function insideOf({ requestId: _, ...said }: Readonly<Record<string, unkn
 /**
  * Checks every route. `url` is a broker with `roleSettings`, `open` a broker with security off. Fails with every
  * answer that differs from the document. Routes with Basic hash a password for each request, so their unusual
- * requests go to the open broker.
+ * requests go to the open broker. With `parts` it sends one of this many parts of the unusual requests of each
+ * route, which the seed draws; all with KETCH_LONG=1.
  */
-export async function checkContract(t: TestContext, { url, open }: { url: string; open: string }): Promise<void> {
+export async function checkContract(
+  t: TestContext,
+  { url, open, parts = 1 }: { url: string; open: string; parts?: number },
+): Promise<void> {
   const document = describeRoutes(allRoutes)
   const roles = await signInRoles(url)
   /** The first request for each pair of operation and objection. */
@@ -56,7 +62,8 @@ export async function checkContract(t: TestContext, { url, open }: { url: string
   for (const route of [...allRoutes].sort(inOrder)) {
     // fetch resolves dots: a page whose last name is `..` would ask for the start page.
     const isOther = ({ path }: Asked) => new URL(path, url).pathname === '/' && route.path !== '/'
-    const requests = requestsFor(route, operationOf(document, route)).filter(asked => !isOther(asked))
+    const all = requestsFor(route, operationOf(document, route)).filter(asked => !isOther(asked))
+    const requests = [...all.slice(0, 2), ...drawnBy(seed, parts, all.slice(2))]
     for (const role of ['anonymous', 'VIEWER', 'ADMIN'] as const) {
       const isWhole = isLetIn(route, role) && !takesBasic(route.needs)
       for (const asked of isWhole ? requests : requests.slice(0, 2)) {

@@ -16,7 +16,7 @@ import { runToEnd } from '../command.ts'
 import { openKafka } from '../kafkajs/client.ts'
 
 const IDS = [1, 2, 3]
-const PARTITIONS = 12
+const PARTITIONS = 6
 const KEYS = 3
 const MIB = 1024 * 1024
 const STATE = { 'cleanup.policy': 'compact', 'segment.bytes': String(MIB), 'min.cleanable.dirty.ratio': '0' }

@@ -1,12 +1,15 @@
 // Each client library of the registry reads what each of them wrote, in each format that both have, and so does
 // `ketch tail --decode=registry`: at both base URLs, with HTTP Basic. KETCH_KEEP=1 writes the outcome to
-// docs/compatibility. client-refusals.all.test.ts has the requests and the records that are refused.
+// docs/compatibility; it needs KETCH_LONG=1. Without that a pair runs at one of the base URLs, which the seed draws.
+// client-refusals.all.test.ts has the requests and the records that are refused.
 
 import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
+import { drawnBy } from '../../testing/at-length.ts'
 import { makeAuthority, noOpenssl } from '../../testing/certificate.ts'
 import { keepFindings } from '../../testing/compatibility.ts'
 import { ketch } from '../../testing/run-ketch.ts'
+import { seed } from '../../testing/seed.ts'
 import { type Driver, type Library, LibraryRefused, type Place, startDriver } from './clients/driver.ts'
 import { LIBRARIES } from './clients/libraries.ts'
 import { FORMATS, type Format, ORDERS, type Order, schemaOf } from './clients/orders.ts'
@@ -79,6 +82,7 @@ async function runMatrix(t: TestContext, world: RegistryWorld, base: Base, to: O
   const at: Place = { registry: world.registry(base, USERS[base]), kafka: world.kafka }
   for (const [number, writer] of drivers.entries()) {
     for (const format of writer.library.formats) {
+      if (!drawnBy(number + FORMATS.indexOf(format) + seed, BASES.length, BASES).includes(base)) continue
       const topic = `orders-${BASES.indexOf(base)}-${number}-${format.toLowerCase()}`
       await world.makeTopic(topic)
       await t.test(`${writer.library.name} writes ${format} at ${base}`, TIMEOUT, () =>
@@ -102,7 +106,7 @@ async function runMatrix(t: TestContext, world: RegistryWorld, base: Base, to: O
   }
 }
 
-test('every library reads what every library wrote, at both base URLs', { timeout: 600_000 }, async t => {
+test('every library reads what every library wrote, at the base URLs', { timeout: 600_000 }, async t => {
   if (present.length === 0) return t.skip('SKIPPED e2e/registry/clients: no library is installed')
   const world = await startSecuredWorld(t)
   const outcomes: Outcomes = new Map()
@@ -175,7 +179,7 @@ function keep(outcomes: Outcomes): void {
   keepFindings('registry-clients', {
     title: 'Clients of the schema registry',
     order: 2,
-    command: 'KETCH_KEEP=1 node --test e2e/registry/clients.all.test.ts',
+    command: 'KETCH_KEEP=1 KETCH_LONG=1 node --test e2e/registry/clients.all.test.ts',
     text: [
       `Every library writes ${ORDERS.length} records in each of its formats and registers the schema; every library, and \`ketch tail --decode=registry\`, reads them and compares each member. Each pair runs at \`/schema-registry\` of the HTTP port, signed in as a Kafka client with rules for its topics, and at \`svc.schema-registry.port\`, signed in as an ADMIN. ${passed} of ${counted.length} pairs passed at both.`,
       '*cannot*: @kafkajs/confluent-schema-registry writes Protobuf without the message indexes that the other libraries need ([issue 152](https://github.com/kafkajs/confluent-schema-registry/issues/152) of that library). Ketch reads such records as the first message of the file.',

@@ -1,9 +1,10 @@
-// Brokers that are killed while schemas are registered.
+// Brokers that are killed while schemas are registered. Of the two rounds on the embedded store a run does the one that
+// the seed draws; KETCH_LONG=1 does both.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { seededRandom } from '../../src/base/random.ts'
-import { isLong } from '../../testing/at-length.ts'
+import { drawnBy, isLong } from '../../testing/at-length.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { startForgetfulRedis } from '../../testing/forgetful-redis.ts'
 import { noRedis, startRedisCluster } from '../../testing/redis.ts'
@@ -15,7 +16,11 @@ import { startRegistrars } from './registrars.ts'
 /** KETCH_LONG=1 does four, and `npm run chaos -- registry` any number. */
 const KILLS = isLong ? 4 : 2
 
-for (const { name, onRedis, run } of KILL_ROUNDS)
+const onEmbedded = KILL_ROUNDS.filter(({ onRedis }) => !onRedis)
+for (const { name, onRedis, run } of [
+  ...KILL_ROUNDS.filter(({ onRedis }) => onRedis),
+  ...drawnBy(seed, onEmbedded.length, onEmbedded),
+])
   test(
     `${KILLS} kills of ${name} leave each id with one schema, and everything answered resolves (seed ${seed})`,
     {

@@ -1,5 +1,7 @@
-// Produced records are judged by their schemas on a running broker: each cause, codec and framing, on both stores; real
-// idempotent producers; an upgrade; the admin API; a store that is away.
+// Produced records are judged by their schemas on a running broker: each cause, codec and framing, on both stores;
+// real idempotent producers; an upgrade; the admin API; a store that is away. A run takes each cause in each framing
+// with one codec, and each of the real producers on one of the stores. The seed draws which. KETCH_LONG=1 takes all
+// of them.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
@@ -11,10 +13,12 @@ import { INVALID_RECORD, NONE } from '../../src/protocol/errors.ts'
 import { framed } from '../../src/registry/payload/framing.ts'
 import { writeIndexes } from '../../src/registry/payload/message-indexes.ts'
 import { adminClient } from '../../testing/admin-client.ts'
+import { drawnBy } from '../../testing/at-length.ts'
 import { eventually } from '../../testing/eventually.ts'
 import { named, type WayToName } from '../../testing/judge-world.ts'
 import { type JudgedBroker, onRedis, startJudgedBroker } from '../../testing/judged-broker.ts'
 import { noRedis, startRedis } from '../../testing/redis.ts'
+import { seed } from '../../testing/seed.ts'
 import { newFolder } from '../../testing/store-folder.ts'
 import { runCommand } from '../command.ts'
 import { fetchJars, JAVA_ARGUMENTS } from '../java/jars.ts'
@@ -66,19 +70,22 @@ const formats: readonly FormatCase[] = [
   },
 ]
 
-for (const { name, skip, settings } of stores) {
+for (const [at, { name, skip, settings }] of stores.entries()) {
   test(`on ${name} each cause, codec and framing refuses the batch, and nothing of it is stored`, { skip }, async t => {
-    for (const format of formats) await refusesAll(await startJudgedBroker(t, { settings: await settings(t) }), format)
+    for (const format of formats)
+      await refusesAll(await startJudgedBroker(t, { settings: await settings(t) }), format, at)
   })
 }
 
-async function refusesAll(judged: JudgedBroker, { type, schema, good, bad }: FormatCase): Promise<void> {
+/** `first` chooses the codec of the first cause; the next cause has the next codec. */
+async function refusesAll(judged: JudgedBroker, { type, schema, good, bad }: FormatCase, first: number): Promise<void> {
   const subject = 't-value'
   const { produce } = judged
   const id = await judged.register(subject, schema, type)
   const { guid } = (await judged.ask('GET', `/schemas/ids/${id}`)) as { guid: string }
   const elsewhere = await judged.register(`${type}-other`, { ...V2, name: type })
   let stored = (await judged.values()).length
+  let cause = first + seed
   for (const by of ['prefix', 'header-id', 'header-guid'] satisfies WayToName[]) {
     // With a header, the message indexes stand in it.
     if (type === 'PROTOBUF' && by !== 'prefix') continue
@@ -91,7 +98,7 @@ async function refusesAll(judged: JudgedBroker, { type, schema, good, bad }: For
       ['no-schema-id', { value: Buffer.alloc(0) }],
     ] as const
     for (const [reason, wrong] of [...wrongs, ...others]) {
-      for (const compression of codecs) {
+      for (const compression of drawnBy(cause++, codecs.length, codecs)) {
         for (const [at, records] of [
           [0, [wrong, right, right]],
           [2, [right, right, wrong]],
@@ -151,7 +158,7 @@ async function exactlyTheBadFail(judged: JudgedBroker, lines: readonly string[],
 const noJava = fetchJars() ?? (spawnSync('javac', ['-version']).status === 0 ? false : 'SKIPPED javac')
 const noPython = spawnSync(PYTHON, ['-c', 'import confluent_kafka']).status === 0 ? false : 'SKIPPED confluent_kafka'
 
-for (const { name, skip, settings } of stores) {
+for (const { name, skip, settings } of drawnBy(seed, stores.length, stores))
   test(`on ${name} exactly the bad batches of an idempotent Java producer fail`, { skip: skip || noJava }, async t => {
     const judged = await startJudgedBroker(t, { settings: await settings(t) })
     const id = await judged.register('t-value', V1)
@@ -177,6 +184,7 @@ for (const { name, skip, settings } of stores) {
     )
   })
 
+for (const { name, skip, settings } of drawnBy(seed + 1, stores.length, stores))
   test(`on ${name} exactly the bad batches of an idempotent librdkafka fail`, { skip: skip || noPython }, async t => {
     const judged = await startJudgedBroker(t, { settings: await settings(t) })
     const { values, file } = valuesFile(t, await judged.register('t-value', V1), 600)
@@ -184,7 +192,6 @@ for (const { name, skip, settings } of stores) {
     const output = await runCommand(PYTHON, [script, judged.broker.address, 't', file])
     await exactlyTheBadFail(judged, output.toString().trim().split('\n'), values)
   })
-}
 
 test('a producer of the first version is accepted while the second one rolls out, and after the first is deleted', async t => {
   const judged = await startJudgedBroker(t)

@@ -33,6 +33,11 @@ export interface Registrars {
 }
 
 const CLIENTS = 6
+/**
+ * The longest pause of a client between two registrations. Without pauses the clients send some hundred more while a
+ * broker starts, and each of them is verified at each broker.
+ */
+const LONGEST_PAUSE_MS = 40
 /** Few subjects and schemas at a time, so that brokers register the same ones at once. */
 const SUBJECTS = 5
 const SCHEMAS = 12
@@ -103,6 +108,7 @@ export async function startRegistrars(
   const client = async (number: number) => {
     const own = `gone-${number}`
     while (!isOver) {
+      await pause(random.below(LONGEST_PAUSE_MS))
       const isGone = random.below(10) === 0
       const subject = isGone ? own : `s${random.below(SUBJECTS)}`
       const text = textOf(firstSchema + Math.floor(answered.length / 4) + random.below(SCHEMAS))

@@ -1,11 +1,13 @@
 // Consumers of three client libraries read a topic of the remote tier: from its beginning, as groups, and from every
-// boundary of segments and files, and one offset before and behind it. Some of the records are cold, some are local.
+// boundary of segments and files. Some of the records are cold, some are local. A run seeks each boundary, or the
+// offset before or behind it, as the seed draws; KETCH_LONG=1 seeks all three.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readRecords } from '../../src/protocol/records.ts'
 import { readDataFileName } from '../../src/tier/iceberg/table-files.ts'
 import { adminClient } from '../../testing/admin-client.ts'
+import { drawnBy } from '../../testing/at-length.ts'
 import type { TestBroker } from '../../testing/broker.ts'
 import { noRedis } from '../../testing/redis.ts'
 import { seed } from '../../testing/seed.ts'
@@ -119,7 +121,7 @@ for (const [store, place] of [
       const localStart = await offsetOf(wire, TOPIC, index, TIME.earliestLocal)
       assert.ok(localStart > 0 && localStart < lines.length, `${TOPIC}-${index} is local from ${localStart} on`)
       const bounds = [0, localStart, lines.length, ...starts[index]!, ...fileBounds(paths, index)]
-      const offsets = new Set(bounds.flatMap(bound => [bound - 1, bound, bound + 1]))
+      const offsets = new Set(bounds.flatMap((bound, at) => drawnBy(at + seed, 3, [bound - 1, bound, bound + 1])))
       for (const offset of [...offsets].filter(each => each >= 0 && each < lines.length).sort((a, b) => a - b)) {
         seeks++
         for (const { name, seek } of seekers)

@@ -24,16 +24,17 @@ export interface SecuredBroker {
 export interface Secured {
   /** The ways in that this machine can test. */
   readonly ways: readonly Way[]
-  /** Returns the brokers that have this door. They are on one store. */
-  brokersAt(door: Door): readonly SecuredBroker[]
+  /** Returns the brokers that have this door, which the first call starts. They are on one store. */
+  brokersAt(door: Door): Promise<readonly SecuredBroker[]>
 }
 
 const SCRAM = { username: 'alice', password: 'the password of alice' }
 const PLAIN = { username: 'bob', password: 'the password of bob' }
 
 /**
- * Starts brokers of three kinds, because PLAIN and OAUTHBEARER need TLS on every listener with SASL, and because a
- * demand for certificates holds for every TLS listener. Each kind has `count` brokers and a store of its own.
+ * Prepares brokers of three kinds, because PLAIN and OAUTHBEARER need TLS on every listener with SASL, and because a
+ * demand for certificates holds for every TLS listener. Each kind has `count` brokers and a store of its own. They
+ * start when a test needs them.
  */
 export async function startSecured(
   cleanUp: CleanUp,
@@ -82,17 +83,15 @@ export async function startSecured(
       },
     },
   ]
-  const clusters = await Promise.all(
-    kinds.map(async ({ doors, settings }) => {
-      const store = await newStore()
-      const brokers: SecuredBroker[] = []
-      for (let id = 0; id < count; id++) {
-        brokers.push(await startAt(cleanUp, doors, { ...settings, ...store, 'svc.broker.id': String(id) }))
-      }
-      return { doors, brokers }
-    }),
-  )
-  for (const { brokers } of clusters) await storeCredentials(brokers[0]!.process)
+  const started = new Map<(typeof kinds)[number], Promise<readonly SecuredBroker[]>>()
+  const start = async ({ doors, settings }: (typeof kinds)[number]) => {
+    const store = await newStore()
+    const brokers: SecuredBroker[] = []
+    for (let id = 0; id < count; id++)
+      brokers.push(await startAt(cleanUp, doors, { ...settings, ...store, 'svc.broker.id': String(id) }))
+    await storeCredentials(brokers[0]!.process)
+    return brokers
+  }
   const tokenLogin = ({ tokenUri, clients: issued }: OauthProvider) =>
     ({
       mechanism: 'OAUTHBEARER',
@@ -102,7 +101,11 @@ export async function startSecured(
       scope: 'kafka',
     }) as const
   return {
-    brokersAt: wanted => clusters.find(({ doors }) => doors.includes(wanted))!.brokers,
+    brokersAt(wanted) {
+      const kind = kinds.find(({ doors }) => doors.includes(wanted))!
+      if (!started.has(kind)) started.set(kind, start(kind))
+      return started.get(kind)!
+    },
     ways: waysIn({
       caFile: authority.certificateFile,
       certificate: authority.issue({ subject: '/O=Ketch/CN=alice' }),

@@ -1,3 +1,6 @@
+// The contract of the HTTP interface (testing/contract-walk.ts) on the embedded store, and with --all on Redis, where a
+// run sends a third of the unusual requests.
+
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { atLength } from '../../testing/at-length.ts'
@@ -20,7 +23,7 @@ async function folderOf(t: TestContext): Promise<string> {
  * Checks the contract of a secured and of an open broker. First it creates the topic and the group that requests
  * name; other requests create everything else.
  */
-async function check(t: TestContext, stores: () => Promise<Partial<Values>>): Promise<void> {
+async function check(t: TestContext, stores: () => Promise<Partial<Values>>, parts = 1): Promise<void> {
   const tier = async () => ({ ...roleSettings, 'storage.remote.path': await folderOf(t), ...(await stores()) })
   const secured = await startBroker(t, await tier(), { hasHttp: true })
   const open = { ...(await tier()), 'admin.security-enabled': false }
@@ -33,7 +36,7 @@ async function check(t: TestContext, stores: () => Promise<Partial<Values>>): Pr
     topics: [{ name: SAMPLE, partitions }],
   })
   assert.equal(committed.topics[0]!.partitions[0]!.errorCode, 0)
-  await checkContract(t, { url: secured.url, open: (await startBroker(t, open, { hasHttp: true })).url })
+  await checkContract(t, { url: secured.url, open: (await startBroker(t, open, { hasHttp: true })).url, parts })
 }
 
 test('every route answers as documented to ADMIN, VIEWER and anonymous callers, whatever they send, and shows no internals', t =>
@@ -41,6 +44,6 @@ test('every route answers as documented to ADMIN, VIEWER and anonymous callers, 
 
 if (atLength(true, false)) {
   test('every route answers on Redis as documented', { skip: noRedis }, t =>
-    check(t, async () => ({ 'redis.uri': (await startRedis(t)).uri }) as Partial<Values>),
+    check(t, async () => ({ 'redis.uri': (await startRedis(t)).uri }) as Partial<Values>, 3),
   )
 }

@@ -1,15 +1,18 @@
 // Tests a Redis that was killed while it wrote a transaction to its append-only file, and was started twice since:
 // the first part of the transaction runs at the second start (docs/decisions/0037). The tests use real servers and
-// tear the file at each command.
+// tear the file at each command. A run takes every third command in each test; neighbouring tests take others, and the
+// seed draws which. KETCH_LONG=1 takes every command.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isLong } from '../../../testing/at-length.ts'
 import type { CleanUp } from '../../../testing/broker.ts'
 import { eventually } from '../../../testing/eventually.ts'
 import { type RedisOptions, type RedisServer, noRedis as skip, startRedis } from '../../../testing/redis.ts'
 import { auditRedis } from '../../../testing/redis-audit.ts'
 import { openTestStore, type TestStore } from '../../../testing/redis-store.ts'
+import { seed } from '../../../testing/seed.ts'
 import { tearTransaction } from '../../../testing/torn-file.ts'
 import { exampleAppend, exampleBatch, expectKind } from '../examples.ts'
 import { type Batch, type Opened, OutcomeUnknown, type Row, type Store } from '../store.ts'
@@ -21,6 +24,10 @@ const KEYS = keysOf('svc').stream(A)
 /** A rewrite of the file would remove the torn transactions that these tests need. */
 const NO_REWRITE: RedisOptions = { appendfsync: 'always', acl: ['user default on nopass ~* &* +@all -bgrewriteaof'] }
 const LEAP = 100_000_000
+const STEP = isLong ? 1 : 3
+
+/** Returns the first of the commands that a run takes; `row` is the place of the test among its neighbours. */
+const firstCut = (row: number) => (row + seed) % STEP
 
 const open = (t: TestContext, redis: RedisServer): Promise<TestStore> =>
   openTestStore(t as CleanUp, { 'redis.uri': redis.uri })
@@ -70,12 +77,12 @@ async function killed(redis: RedisServer): Promise<void> {
   await redis.loaded()
 }
 
-for (const since of ['nothing', 'an opening', 'appends'] as const) {
+for (const [place, since] of (['nothing', 'an opening', 'appends'] as const).entries()) {
   test(`an append that was torn at any command, with ${since} since: it exists completely or not at all`, {
     skip,
   }, async t => {
     const names: string[] = []
-    for (let at = 1; at < (names.length || 2); at++) {
+    for (let at = 1 + firstCut(place); at < (names.length || at + 1); at += STEP) {
       const redis = await startRedis(t as CleanUp, NO_REWRITE)
       const { store } = await open(t, redis)
       const first = await append(store, await led(store), [row('p', '1'), row('q', '1')], 10)
@@ -131,15 +138,15 @@ for (const since of ['nothing', 'an opening', 'appends'] as const) {
   })
 }
 
-for (const since of ['nothing', 'an opening', 'appends'] as const) {
+for (const [place, since] of (['nothing', 'an opening', 'appends'] as const).entries()) {
   for (const before of [12, 15]) {
     const kept = before === 15 ? 'nothing' : 'the end'
     test(`a trim that keeps ${kept}, torn at any command, with ${since} since: it is finished, and nothing is damaged`, {
       skip,
     }, async t => {
       for (const changes of [[], [row('p', '2'), row('q', null)]]) {
-        let count = 1
-        for (let at = 0; at < count; at++) {
+        let count = STEP
+        for (let at = firstCut(place + before + changes.length); at < count; at += STEP) {
           const redis = await startRedis(t as CleanUp, NO_REWRITE)
           const { store } = await open(t, redis)
           const first = await append(store, await led(store), [row('p', '1'), row('q', '1')], 10, 2, 3)
@@ -183,7 +190,7 @@ for (const since of ['nothing', 'an opening', 'appends'] as const) {
 
 const filler = (baseOffset: number, size: number) => exampleBatch(baseOffset, 10, size)
 
-for (const since of ['nothing', 'an opening', 'appends and rewrites'] as const) {
+for (const [place, since] of (['nothing', 'an opening', 'appends and rewrites'] as const).entries()) {
   for (const rows of [[], [row('p', '2'), row('q', null)]]) {
     test(`a rewrite with ${rows.length} rows that was torn at any command, with ${since} since: it happened or it did not`, {
       skip,
@@ -194,8 +201,8 @@ for (const since of ['nothing', 'an opening', 'appends and rewrites'] as const) 
         ['XADD', ['MULTI', 'XADD', 'XADD', ...(rows.length > 0 ? ['HSET', 'HSET', 'HDEL'] : ['HSET']), 'EXEC']],
         ['XTRIM', ['MULTI', 'XTRIM', 'XTRIM', 'HSET', 'EXEC']],
       ] as const) {
-        let count = 1
-        for (let at = 0; at < count; at++) {
+        let count = STEP
+        for (let at = firstCut(place + rows.length); at < count; at += STEP) {
           const redis = await startRedis(t as CleanUp, NO_REWRITE)
           const { store } = await open(t, redis)
           const opened = await led(store)
@@ -284,14 +291,14 @@ for (const since of ['nothing', 'an opening', 'appends and rewrites'] as const) 
   }
 }
 
-for (const since of ['nothing', 'an opening'] as const) {
+for (const [place, since] of (['nothing', 'an opening'] as const).entries()) {
   test(`a trim of a rewritten stream that was torn at any command, with ${since} since: it is finished`, {
     skip,
   }, async t => {
     // Within the current pass, within the former one, and above both.
     for (const before of [10, 25, 50]) {
-      let count = 1
-      for (let at = 0; at < count; at++) {
+      let count = STEP
+      for (let at = firstCut(place + before); at < count; at += STEP) {
         const redis = await startRedis(t as CleanUp, NO_REWRITE)
         const { store } = await open(t, redis)
         const opened = await led(store)
