@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { cp, mkdtemp, rm, symlink } from 'node:fs/promises'
+import { cpSync, readdirSync } from 'node:fs'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -28,9 +29,13 @@ export async function copyOfKetch(
   { packages }: { packages: 'all' | 'of the broker' | 'none' },
 ): Promise<string> {
   const copy = await folderOf(t)
-  const files = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'ketch', 'scripts', 'src', 'console']
-  const isCopied = (path: string) => !/\/console\/(dist|node_modules|\.dist.*)$/.test(path)
-  for (const name of files) await cp(join(root, name), join(copy, name), { recursive: true, filter: isCopied })
+  const ofConsole = readdirSync(join(root, 'console')).filter(name => !/^(dist|node_modules|\.dist.*)$/.test(name))
+  const files = [
+    ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'ketch', 'scripts', 'src'],
+    ...ofConsole.map(name => join('console', name)),
+  ]
+  // Node copies a folder in native code only by this function and without a filter.
+  for (const name of files) cpSync(join(root, name), join(copy, name), { recursive: true })
   if (packages !== 'none') await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
   if (packages === 'all') await symlink(join(root, 'console/node_modules'), join(copy, 'console/node_modules'))
   return copy
