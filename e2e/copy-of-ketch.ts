@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { cp, symlink } from 'node:fs/promises'
+import { cpSync, readdirSync } from 'node:fs'
+import { symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -15,21 +16,19 @@ const LONGEST_START_MS = 400_000
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Makes a folder that is removed with the test. */
-export async function folderOf(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'ketch-')
-  return folder
-}
-
 /** Copies what a release has. The packages are those of this checkout, as links. */
 export async function copyOfKetch(
   t: TestContext,
   { packages }: { packages: 'all' | 'of the broker' | 'none' },
 ): Promise<string> {
-  const copy = await folderOf(t)
-  const files = ['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'ketch', 'scripts', 'src', 'console']
-  const isCopied = (path: string) => !/\/console\/(dist|node_modules|\.dist.*)$/.test(path)
-  for (const name of files) await cp(join(root, name), join(copy, name), { recursive: true, filter: isCopied })
+  const copy = await temporaryFolder(t, 'ketch-')
+  const ofConsole = readdirSync(join(root, 'console')).filter(name => !/^(dist|node_modules|\.dist.*)$/.test(name))
+  const files = [
+    ...['package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'ketch', 'scripts', 'src'],
+    ...ofConsole.map(name => join('console', name)),
+  ]
+  // Node copies a folder in native code only by this function and without a filter.
+  for (const name of files) cpSync(join(root, name), join(copy, name), { recursive: true })
   if (packages !== 'none') await symlink(join(root, 'node_modules'), join(copy, 'node_modules'))
   if (packages === 'all') await symlink(join(root, 'console/node_modules'), join(copy, 'console/node_modules'))
   return copy
@@ -59,7 +58,11 @@ export async function start(
   const port = await freePort()
   const args = [
     ...['--svc.broker.host=127.0.0.1', `--svc.broker.port=${port}`],
-    ...['--server.address=127.0.0.1', '--server.port=0', `--svc.storage.local.embedded.path=${await folderOf(t)}`],
+    ...[
+      '--server.address=127.0.0.1',
+      '--server.port=0',
+      `--svc.storage.local.embedded.path=${await temporaryFolder(t, 'ketch-')}`,
+    ],
     ...settings,
   ]
   const [program, ...rest] = [...command, ...args]

@@ -17,10 +17,11 @@ import { drawnBy } from '../testing/at-length.ts'
 import type { CleanUp } from '../testing/broker.ts'
 import { batchOf, produceTo } from '../testing/kafka.ts'
 import { seed } from '../testing/seed.ts'
+import { temporaryFolder } from '../testing/temporary-folder.ts'
 import { createTopic } from '../testing/topic.ts'
 import { connect } from '../testing/wire.ts'
 import { runToEnd } from './command.ts'
-import { copyOfKetch, folderOf, start } from './copy-of-ketch.ts'
+import { copyOfKetch, start } from './copy-of-ketch.ts'
 
 interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage & { readonly version: string }>>
@@ -35,7 +36,7 @@ function run(cwd: string, env: Readonly<Record<string, string>>, ...command: rea
 
 test('a fresh copy', { timeout: 480_000 }, async t => {
   const copy = await copyOfKetch(t, { packages: 'none' })
-  const env = { HOME: await folderOf(t) }
+  const env = { HOME: await temporaryFolder(t, 'ketch-') }
   // npm refuses a package with a script that package.json does not name, and no command runs the script.
   const first = await start(t, copy, { env, settings: ['--svc.admin.security-enabled=false'] })
 

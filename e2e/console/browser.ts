@@ -135,6 +135,24 @@ function readAxe(): Promise<string> {
   return axe
 }
 
+/**
+ * Resolves when a region that announces results has this text. Call it before the act whose result it is: some results
+ * are there for a moment only, in which a busy machine may not ask the page.
+ */
+export async function announcement(page: Page, text: string): Promise<void> {
+  await page.evaluate(`new Promise(done => {
+    const look = () => {
+      const regions = [...document.querySelectorAll('[role=status]')]
+      if (!regions.some(each => each.textContent.includes(${JSON.stringify(text)}))) return
+      observer.disconnect()
+      done()
+    }
+    const observer = new MutationObserver(look)
+    observer.observe(document, { subtree: true, childList: true, characterData: true })
+    look()
+  })`)
+}
+
 const HEIGHT = 800
 
 /** The time in ms in which a page draws its next frames. On a busy machine the browser may draw none at all. */

@@ -59,6 +59,7 @@ export async function openDialog(page: Page, press: () => Promise<void>): Promis
   return dialog
 }
 
+/** The most presses of Tab. The presses end before if they have come by every control. */
 const TABS = 20
 
 /**
@@ -73,10 +74,12 @@ export async function closeWithManners(
   const wrong: string[] = []
   const name = await nameOf(page)
   if (name === '') wrong.push('has no name')
+  await page.evaluate('void (globalThis.tabbed = new WeakSet())')
   for (let press = 1; press <= TABS; press++) {
     await page.keyboard.press('Tab')
     const now = await placeOfFocus(page)
     if (/^(behind|covered)/.test(now)) wrong.push(`the focus is ${now} after ${press} times Tab`)
+    if (now !== 'browser' && (await wasThere(page))) break
   }
   await page.keyboard.press('Escape')
   if (!(await isGone(dialog))) {
@@ -92,6 +95,15 @@ export async function closeWithManners(
       `the focus does not return, and is at ${await page.evaluate('document.activeElement.outerHTML.slice(0, 120)')}`,
     )
   return wrong
+}
+
+/** Notes the element that has the focus. Returns whether it was noted before. */
+function wasThere(page: Page): Promise<boolean> {
+  return page.evaluate(`(() => {
+    const isKnown = tabbed.has(document.activeElement)
+    tabbed.add(document.activeElement)
+    return isKnown
+  })()`)
 }
 
 /**

@@ -16,7 +16,7 @@ import type { Wire } from '../../testing/wire.ts'
 /** Appends one batch as the broker gets it from a producer. Resolves with the offset of its first record. */
 export async function appendBatch(wire: Wire, topic: string, partition: number, records: Buffer): Promise<number> {
   const topicData = [{ name: topic, partitionData: [{ index: partition, records }] }]
-  const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 30_000, topicData })
+  const { responses } = await wire.send(produce, 9, { acks: -1, timeoutMs: 120_000, topicData })
   const { errorCode, baseOffset } = responses[0]!.partitionResponses[0]!
   assert.equal(errorCode, 0, `partition ${partition} of ${topic} takes records`)
   return baseOffset

@@ -143,10 +143,7 @@ export async function settle(page: Page): Promise<void> {
   await page.locator(SETTLED).waitFor()
 }
 
-/**
- * Leaves a page of the console for a picture of the same server, so that the browser keeps its process: about:blank would
- * begin another one. Once this resolves, no request of the page can begin any more.
- */
+/** Leaves the page. Once this resolves, no request of it can begin any more. */
 export async function leave(page: Page): Promise<void> {
-  await page.goto((await page.locator('link[rel=icon]').getAttribute('href'))!)
+  await page.goto('about:blank')
 }

@@ -67,7 +67,7 @@ interface TestPlace {
 
 export const PLACES = {
   async folder(cleanUp: CleanUp): Promise<TestPlace> {
-    const path = await folderOf(cleanUp)
+    const path = await temporaryFolder(cleanUp, 'ketch-remote-')
     return { values: { 'storage.remote.path': path }, keys: () => readdir(path, { recursive: true }) }
   },
   async bucket(cleanUp: CleanUp): Promise<TestPlace> {
@@ -79,14 +79,9 @@ export const PLACES = {
 
 export const STORES = {
   embedded: async (cleanUp: CleanUp): Promise<Partial<Values>> => ({
-    'storage.local.embedded.path': await folderOf(cleanUp),
+    'storage.local.embedded.path': await temporaryFolder(cleanUp, 'ketch-remote-'),
   }),
   Redis: async (cleanUp: CleanUp): Promise<Partial<Values>> => ({ 'redis.uri': (await startRedis(cleanUp)).uri }),
-}
-
-async function folderOf(cleanUp: CleanUp): Promise<string> {
-  const folder = await temporaryFolder(cleanUp, 'ketch-remote-')
-  return folder
 }
 
 /** Starts a broker with a remote tier. Started again with the same values, it finds what it had. */

@@ -14,17 +14,16 @@ import { createTopic } from '../../testing/topic.ts'
 import { offsetCommit } from '../protocol/messages/offset-commit.ts'
 import type { Values } from '../settings/settings.ts'
 
-async function folderOf(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'ketch-tables-')
-  return folder
-}
-
 /**
  * Checks the contract of a secured and of an open broker. First it creates the topic and the group that requests
  * name; other requests create everything else.
  */
 async function check(t: TestContext, stores: () => Promise<Partial<Values>>, parts = 1): Promise<void> {
-  const tier = async () => ({ ...roleSettings, 'storage.remote.path': await folderOf(t), ...(await stores()) })
+  const tier = async () => ({
+    ...roleSettings,
+    'storage.remote.path': await temporaryFolder(t, 'ketch-tables-'),
+    ...(await stores()),
+  })
   const secured = await startBroker(t, await tier(), { hasHttp: true })
   const open = { ...(await tier()), 'admin.security-enabled': false }
   await createTopic(secured, SAMPLE, 1)

@@ -84,7 +84,7 @@ export async function openWorld(test: CleanUp, options: WorldOptions): Promise<W
   const { seed, store, brokers: count, place, settings = {}, nodeFlags = [], diskMiB } = options
   const orders = await openOrders(cleanUp, STEPS)
   const stub = place === 'bucket' ? await startS3Stub(cleanUp) : null
-  const path = stub === null ? await folderOf(cleanUp) : `s3://${stub.bucket}/tier`
+  const path = stub === null ? await temporaryFolder(cleanUp, 'ketch-remote-') : `s3://${stub.bucket}/tier`
   const rooms = { clock: systemClock, random: seededRandom(seed), warn() {} }
   const objects = await openObjects(parsePlace(path), stub?.options ?? {}, rooms)
   cleanUp.after(() => objects.close())
@@ -100,7 +100,7 @@ export async function openWorld(test: CleanUp, options: WorldOptions): Promise<W
   const brokers = await Promise.all(
     Array.from({ length: count }, async (_, at) => {
       const own: Readonly<Record<string, string>> = redis === null ? {} : { 'svc.broker.id': String(at + 1) }
-      const folder = disk === null ? await folderOf(cleanUp) : join(disk.path, 'store')
+      const folder = disk === null ? await temporaryFolder(cleanUp, 'ketch-remote-') : join(disk.path, 'store')
       const flags = [...orders.nodeFlags, ...nodeFlags]
       const options = { folder, settings: { ...common, ...own }, nodeFlags: flags }
       return await insist(() => startBrokerProcess(cleanUp, options))
@@ -129,11 +129,6 @@ function inBucket({ endpoint, options }: S3Stub): Readonly<Record<string, string
     'svc.storage.remote.s3.access-key-id': options.accessKeyId!,
     'svc.storage.remote.s3.secret-access-key': options.secretAccessKey!,
   }
-}
-
-async function folderOf(cleanUp: CleanUp): Promise<string> {
-  const folder = await temporaryFolder(cleanUp, 'ketch-remote-')
-  return folder
 }
 
 async function isHolder(broker: BrokerProcess): Promise<boolean> {

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
-import { signIn, visit, visitAs } from '../browser.ts'
+import { announcement, signIn, visit, visitAs } from '../browser.ts'
 import { append } from '../records.ts'
 import { must, startWorld, VIEWER } from '../world.ts'
 import type { Journey } from './journey.ts'
@@ -56,8 +56,9 @@ export const shareARecord: Journey = {
     await record.getByRole('link', { name: /^Headers/ }).click()
     await record.getByText('1-27', { exact: true }).waitFor()
     const list = page.url()
+    const said = announcement(page, 'Copied the link to this record.')
     await record.getByRole('button', { name: 'Copy link' }).click()
-    await record.getByText('Copied the link to this record.').waitFor({ state: 'attached' })
+    await said
     const link = await copied(page)
     assert.ok(link.startsWith(`${url}/topics/orders/messages?`))
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { type AdminClient, adminClient } from '../../../testing/admin-client.ts'
 import { startBroker } from '../../../testing/broker.ts'
 import { createCluster } from '../../../testing/cluster.ts'
@@ -26,11 +26,6 @@ const REMOTE = { 'remote.storage.enable': 'true', 'segment.ms': '1', 'retention.
 const JOBS = '/api/v1/storage/offload-jobs'
 const segmentsOf = (topic: string, base: number | '' = '') =>
   `/api/v1/topics/${topic}/partitions/0/segments${base === '' ? '' : `/${base}`}`
-
-async function folderOf(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'ketch-tables-')
-  return folder
-}
 
 /** Produces a batch; the broker refuses it until it has read the table of the topic. */
 async function append({ port }: { readonly port: number }, topic: string): Promise<void> {
@@ -72,7 +67,7 @@ async function whenCold(ask: Ask, topic: string, end: number) {
 }
 
 test('an offloaded segment is shown with its job, its files and its table', async t => {
-  const path = await folderOf(t)
+  const path = await temporaryFolder(t, 'ketch-tables-')
   const broker = await startBroker(t, { ...OPEN, ...FAST, 'storage.remote.path': path }, { hasHttp: true })
   const { ask } = adminClient(broker.url)
   await createTopic(broker, 'orders', 1, { ...REMOTE, 'local.retention.ms': '1' })
@@ -132,7 +127,7 @@ test('an offloaded segment is shown with its job, its files and its table', asyn
 })
 
 test('a segment that both tiers have says so, and one that waits for its offload is local', async t => {
-  const path = await folderOf(t)
+  const path = await temporaryFolder(t, 'ketch-tables-')
   const broker = await startBroker(t, { ...OPEN, ...FAST, 'storage.remote.path': path }, { hasHttp: true })
   const { ask } = adminClient(broker.url)
   await createTopic(broker, 'orders', 1, REMOTE)
@@ -142,7 +137,7 @@ test('a segment that both tiers have says so, and one that waits for its offload
 })
 
 test('an operator cancels and retries a job, and a move that its state forbids is refused with the reason', async t => {
-  const path = await folderOf(t)
+  const path = await temporaryFolder(t, 'ketch-tables-')
   // A small segment waits for others to share a file, so that its job stays pending.
   const slow = { ...FAST, 'storage.remote.iceberg.max-file-wait': 3_600_000 }
   const broker = await startBroker(t, { ...roleSettings, ...slow, 'storage.remote.path': path }, { hasHttp: true })
@@ -181,7 +176,7 @@ test('an operator cancels and retries a job, and a move that its state forbids i
 })
 
 test('bad input of the routes of the remote tier is refused by name', async t => {
-  const path = await folderOf(t)
+  const path = await temporaryFolder(t, 'ketch-tables-')
   const { url } = await startBroker(t, { ...OPEN, 'storage.remote.path': path }, { hasHttp: true })
   const { ask } = adminClient(url)
   const id = `${'A'.repeat(22)}:0:0`
@@ -239,7 +234,7 @@ test('a broker without a remote tier says which setting switches it on', async t
 })
 
 test('a place that is gone is a trouble of its rows and of health, and everything else is shown', async t => {
-  const path = await folderOf(t)
+  const path = await temporaryFolder(t, 'ketch-tables-')
   const tables = join(path, 'tables')
   const settings = { ...OPEN, ...FAST, 'storage.remote.path': tables, 'admin.segment-inspection.ttl': 0 }
   const broker = await startBroker(t, settings, { hasHttp: true })
@@ -260,7 +255,7 @@ test('a place that is gone is a trouble of its rows and of health, and everythin
 })
 
 test('every broker of a cluster answers alike, whether or not it offloads or leads', async t => {
-  const path = await folderOf(t)
+  const path = await temporaryFolder(t, 'ketch-tables-')
   const cluster = createCluster(t, { ...OPEN, ...FAST, 'storage.remote.path': path }, { hasHttp: true })
   const brokers = [await cluster.start(1), await cluster.start(2)] as const
   await cluster.agreed(brokers, [1, 2])

@@ -12,11 +12,6 @@ import { folderError } from './folder-errors.ts'
 import { ObjectStoreError } from './objects.ts'
 import { stageFile } from './staged-file.ts'
 
-async function folderOf(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'ketch-objects-')
-  return folder
-}
-
 async function open(t: TestContext, folder: string, warn: (text: string) => void = assert.fail) {
   const objects = await openFolder(folder, { clock: systemClock, random: systemRandom, warn })
   t.after(() => objects.close())
@@ -33,7 +28,7 @@ const failing = (kind: ObjectStoreError['kind'], message: RegExp) => (error: unk
 const A = Buffer.from('a')
 
 test('an object is a file below the folder, and the folder may be new', async t => {
-  const folder = join(await folderOf(t), 'new', 'tables')
+  const folder = join(await temporaryFolder(t, 'ketch-objects-'), 'new', 'tables')
   const objects = await open(t, folder)
   assert.equal(objects.uri, `file://${folder}`)
   await objects.write('topic/data/a b.parquet', A)
@@ -42,7 +37,7 @@ test('an object is a file below the folder, and the folder may be new', async t 
 })
 
 test('symbolic links below the folder are refused and not listed', async t => {
-  const base = await folderOf(t)
+  const base = await temporaryFolder(t, 'ketch-objects-')
   const folder = join(base, 'place')
   const outside = join(base, 'outside')
   await mkdir(outside)
@@ -73,7 +68,7 @@ test('symbolic links below the folder are refused and not listed', async t => {
 })
 
 test('the folder itself may be a symbolic link', async t => {
-  const base = await folderOf(t)
+  const base = await temporaryFolder(t, 'ketch-objects-')
   await mkdir(join(base, 'disk'))
   await symlink(join(base, 'disk'), join(base, 'place'))
   const objects = await open(t, join(base, 'place'))
@@ -84,7 +79,7 @@ test('the folder itself may be a symbolic link', async t => {
 })
 
 test('left-over files are never listed, and an opening removes those that are older than a day', async t => {
-  const folder = await folderOf(t)
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   await mkdir(join(folder, 'data/day'), { recursive: true })
   const hoursAgo = (hours: number) => (systemClock.now() - hours * 3600_000) / 1_000
   for (const [name, hours] of [
@@ -112,7 +107,7 @@ test('left-over files are never listed, and an opening removes those that are ol
 })
 
 test('a folder that has disappeared is away, and is not created again', async t => {
-  const folder = join(await folderOf(t), 'place')
+  const folder = join(await temporaryFolder(t, 'ketch-objects-'), 'place')
   const objects = await open(t, folder)
   await objects.write('a', A)
   await rm(folder, { recursive: true })
@@ -127,7 +122,7 @@ test('a folder that has disappeared is away, and is not created again', async t 
 })
 
 test('a folder that cannot be created is told, and rejects each call', async t => {
-  const file = join(await folderOf(t), 'file')
+  const file = join(await temporaryFolder(t, 'ketch-objects-'), 'file')
   await writeFile(file, '')
   const warnings: string[] = []
   const objects = await open(t, join(file, 'place'), text => warnings.push(text))
@@ -136,7 +131,7 @@ test('a folder that cannot be created is told, and rejects each call', async t =
 })
 
 test('a file in the place of the folder is told, and is not taken for an empty folder', async t => {
-  const folder = await folderOf(t)
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const file = join(folder, 'file')
   await writeFile(file, '')
   const warned: string[] = []
@@ -156,7 +151,7 @@ test('a folder in a file system that creates none is told at once', async t => {
 })
 
 test('a file that is not a plain one is refused, and a read does not wait for it', async t => {
-  const folder = await folderOf(t)
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const objects = await open(t, folder)
   assert.equal(spawnSync('mkfifo', [join(folder, 'pipe')]).status, 0)
   await assert.rejects(objects.read('pipe'), failing('refused', /\/pipe: it is not a file/))
@@ -165,7 +160,7 @@ test('a file that is not a plain one is refused, and a read does not wait for it
 })
 
 test('a file that another program made too large for memory is refused, and parts of it can be read', async t => {
-  const folder = await folderOf(t)
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const objects = await open(t, folder)
   await writeFile(join(folder, 'huge'), A)
   await truncate(join(folder, 'huge'), 2 ** 40)
@@ -178,7 +173,7 @@ test('a file that another program made too large for memory is refused, and part
 })
 
 test('an object cannot be written below another object, or in place of a folder', async t => {
-  const objects = await open(t, await folderOf(t))
+  const objects = await open(t, await temporaryFolder(t, 'ketch-objects-'))
   await objects.write('a', A)
   await objects.write('b/c', A)
   await assert.rejects(
@@ -197,7 +192,7 @@ test('an object cannot be written below another object, or in place of a folder'
 })
 
 test('a delete removes the folders that it empties, and no others', async t => {
-  const folder = await folderOf(t)
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const objects = await open(t, folder)
   await objects.write('t/data/p=0/day=1/a', A)
   await objects.write('t/data/p=0/day=2/a', A)
@@ -212,7 +207,7 @@ test('a delete removes the folders that it empties, and no others', async t => {
 })
 
 test('of creates by two instances, one succeeds', async t => {
-  const folder = await folderOf(t)
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const both = [await open(t, folder), await open(t, folder)]
   for (let round = 0; round < 20; round++) {
     const results = await Promise.all(both.map((objects, n) => objects.create(`m/v${round}`, Buffer.from([n]))))
@@ -222,7 +217,7 @@ test('of creates by two instances, one succeeds', async t => {
 })
 
 test('a write that fails leaves no file', async t => {
-  const folder = await folderOf(t)
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const objects = await open(t, folder)
   const parts = async function* () {
     yield A
@@ -233,7 +228,7 @@ test('a write that fails leaves no file', async t => {
 })
 
 test('a link that was made counts, even if its answer was lost and its repetition failed', async t => {
-  const folder = await folderOf(t)
+  const folder = await temporaryFolder(t, 'ketch-objects-')
   const staged = (await stageFile(folder, A, { random: systemRandom, warn: assert.fail }))!
   assert.equal(await staged.linkTo(join(folder, 'a')), true)
   assert.equal(await staged.linkTo(join(folder, 'a')), true)

@@ -41,11 +41,6 @@ const AT_ONCE = { 'segment.ms': '1', 'local.retention.ms': '1', 'retention.ms': 
 const EARLIEST = -2
 const EARLIEST_LOCAL = -4
 
-async function folderOf(t: TestContext): Promise<string> {
-  const folder = await temporaryFolder(t, 'ketch-tables-')
-  return folder
-}
-
 async function send(wire: Wire, topic: string, index: number, batch: Buffer): Promise<number> {
   const body = { acks: -1, timeoutMs: 10_000, topicData: [{ name: topic, partitionData: [{ index, records: batch }] }] }
   const { responses } = await wire.send(produce, 9, body)
@@ -115,7 +110,9 @@ async function allCold(wire: Wire, topic: string, index: number, end: number): P
 }
 
 const places = {
-  folder: async (t: TestContext): Promise<Partial<Values>> => ({ 'storage.remote.path': await folderOf(t) }),
+  folder: async (t: TestContext): Promise<Partial<Values>> => ({
+    'storage.remote.path': await temporaryFolder(t, 'ketch-tables-'),
+  }),
   bucket: async (t: TestContext): Promise<Partial<Values>> => {
     const { path, values } = inBucket(await startS3Stub(t))
     return { ...values, 'storage.remote.path': path! }
@@ -301,7 +298,12 @@ test('two brokers on Redis offload what both lead, and a change of the holder lo
   skip: noRedis,
 }, async t => {
   const { uri } = await startRedis(t)
-  const shared = { ...TICK, 'redis.uri': uri, 'storage.remote.path': await folderOf(t), 'broker.expiry': 1_000 }
+  const shared = {
+    ...TICK,
+    'redis.uri': uri,
+    'storage.remote.path': await temporaryFolder(t, 'ketch-tables-'),
+    'broker.expiry': 1_000,
+  }
   const brokers = [
     await startBroker(t, { ...shared, 'broker.id': 1 }),
     await startBroker(t, { ...shared, 'broker.id': 2 }),
