@@ -39,7 +39,7 @@ const DEBIAN_PACKAGES: readonly (readonly [file: string, name: string])[] = [
 ]
 
 /**
- * Packages without which the same tests run, but need more processor time. Not every release of Debian has them, so that
+ * Packages without which the same tests run, but need more processor time. Not every release of Debian has them, so
  * they are installed apart from the others.
  */
 const CHEAPER_PACKAGES: typeof DEBIAN_PACKAGES = [['/usr/bin/chromium-headless-shell', 'chromium-headless-shell']]

@@ -1,8 +1,8 @@
 // Each answer that a page asks for fails in each way, one at a time: the page stays, says what failed with a way to try
 // again, and keeps its old data with its time. On a few pages no answer comes: the page says it once its patience ends.
 //
-// On each page old data stays in two of the four ways, and a first answer fails for every third request; the seed chooses
-// them, and the next page has the others. `npm run console -- failures` takes all of them.
+// On each page old data stays in two of the four ways, and a first answer fails for every third request. The seed
+// chooses them, and the next page has the others. `npm run console -- failures` takes all of them.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

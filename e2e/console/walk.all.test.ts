@@ -3,10 +3,10 @@
 // complains of nothing, the manners of dialogs, and that the controls fit the role.
 //
 // Every view is looked at in all widths for one role. The rules of accessibility are checked at one width and in one
-// theme; the seed chooses them and the role, and the next view has others. The ADMIN opens the dialogs of every view. The
-// VIEWER visits every page and tab, and opens the dialogs where the view is looked at for the VIEWER. A dialog that
-// several views have is looked at once. `npm run console -- walk` looks at everything for both roles, in both themes and
-// at all widths, and leaves pictures in .cache/console-screenshots.
+// theme; the seed chooses them and the role, and the next view has others. The ADMIN opens the dialogs of every view.
+// The VIEWER visits every page and tab, and opens the dialogs where the view is looked at for the VIEWER. A dialog that
+// several views have is looked at once. `npm run console -- walk` looks at everything for both roles, in both themes
+// and at all widths, and leaves pictures in .cache/console-screenshots.
 
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'

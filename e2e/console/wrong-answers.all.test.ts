@@ -1,8 +1,8 @@
 // Answers that are no answers of this broker, for every request of every page: a page of a proxy, half a JSON, JSON of
 // another shape. The page stays, says so, and shows what it had before.
 //
-// In one run each page meets a sixth of the answers that are the same for all pages, and a third of its own answers that
-// are spoiled. The seed chooses them. `npm run console -- wrong-answers` tries every answer on every page.
+// In one run each page meets a sixth of the answers that are the same for all pages, and a third of its own answers
+// that are spoiled. The seed chooses them. `npm run console -- wrong-answers` tries every answer on every page.
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
