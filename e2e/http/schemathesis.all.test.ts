@@ -147,9 +147,8 @@ const RUNS = [
 ]
 
 for (const { role, store, part } of RUNS) {
-  const name = `schemathesis finds no response to ${role} that is not documented${store === 'redis' ? ', on Redis' : ''}`
   const skip = absence ?? (store === 'redis' ? noRedis : false)
-  test(name, { skip, timeout }, async t => {
+  test(`schemathesis finds no response to ${role} that is not documented, on ${store}`, { skip, timeout }, async t => {
     const settings = store === 'redis' ? { 'redis.uri': (await startRedis(t)).uri } : {}
     await runSchemathesis(t, { role, part, settings: settings as Partial<Values> })
   })
